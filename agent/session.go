@@ -1,0 +1,4 @@
+package agent
+
+// Session is one conversation.
+type Session struct{}

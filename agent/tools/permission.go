@@ -1,0 +1,4 @@
+package tools
+
+// Permissions decides what may run.
+type Permissions struct{}
