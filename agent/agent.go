@@ -10,6 +10,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/stella-ls/stella-ls/agent/model"
 	"github.com/stella-ls/stella-ls/agent/tools"
@@ -129,8 +130,9 @@ type Diagnostic struct {
 // implements it; nil means none.
 type Context interface {
 	// Prefix returns the baked prefix for a session that starts now; it is
-	// called once and its bytes are sent unchanged with every request.
-	Prefix(ctx context.Context, base string, root string) (string, error)
+	// called once and its bytes are sent unchanged with every request. The
+	// memories it shows count as shown to session.
+	Prefix(ctx context.Context, session, base, root string) (string, error)
 	// Recall returns the recall block for a turn, "" when nothing is relevant.
 	// It is called once a turn.
 	Recall(ctx context.Context, q RecallQuery) (RecallBlock, error)
@@ -158,6 +160,8 @@ type RecallBlock struct {
 	Text    string
 	Frames  []Frame
 	Control bool // recall was suppressed: this is a control turn
+	// Notes are for people: a provider that failed, a state that could not be read.
+	Notes []string
 	// BeforePrompt places the block right before the turn's prompt instead of
 	// first of all messages.
 	BeforePrompt bool
@@ -173,7 +177,11 @@ type TurnSummary struct {
 	Steps           int
 	Touched         []string
 	Failures        []string // failing tool output, bounded
+	Answer          string   // the last text of the model, bounded
 	ToolCalls       int
+	Started, Ended  time.Time
+	// Derived is true when a tool result of the turn was Derived.
+	Derived bool
 	Usage           model.Usage
 	Control         bool
 	Model           model.Model

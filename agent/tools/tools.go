@@ -98,6 +98,8 @@ type Env struct {
 	Ask     Asker
 	// Root is the directory that relative paths and commands start from.
 	Root string
+	// Derived is true when an earlier result of this turn was Derived.
+	Derived bool
 }
 
 // Question is something only the human can answer.
