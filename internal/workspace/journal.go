@@ -56,3 +56,147 @@ const (
 	Closed
 	DiskChanged // created, changed or deleted on disk
 )
+
+// maxEntries bounds the journal of one path, maxPaths the paths it covers.
+const (
+	maxEntries = 256
+	maxPaths   = 20_000
+)
+
+// journal is guarded by Workspace.mu.
+type journal struct {
+	clock func() time.Time
+	seq   uint64
+	paths map[Path][]Entry
+}
+
+// add appends e; merge joins it to a preceding entry of the same kind that it
+// continues.
+func (j *journal) add(e Entry, merge bool) {
+	j.seq++
+	e.Seq, e.At = j.seq, j.clock()
+	list := j.paths[e.Path]
+	if n := len(list); merge && n > 0 {
+		last := &list[n-1]
+		if last.Cause == e.Cause && last.After == e.Before {
+			last.After, last.Seq, last.At = e.After, e.Seq, e.At
+			return
+		}
+	}
+	if len(list) >= maxEntries {
+		list = append(list[:0], list[len(list)-maxEntries+1:]...)
+	}
+	if list == nil && len(j.paths) >= maxPaths {
+		for p := range j.paths { // any: what is forgotten reads as "outside"
+			delete(j.paths, p)
+			break
+		}
+	}
+	j.paths[e.Path] = append(list, e)
+}
+
+// attribute gives an unexplained newest entry for the same change its cause, or adds e.
+func (j *journal) attribute(e Entry) {
+	list := j.paths[e.Path]
+	for i := len(list) - 1; i >= 0; i-- {
+		have := &list[i]
+		if have.After.Disk == "" && have.Before.Disk == "" {
+			continue // a change of text alone
+		}
+		if have.Cause.Kind == Outside && have.Before.Disk == e.Before.Disk && have.After.Disk == e.After.Disk {
+			have.Cause = e.Cause
+			return
+		}
+		break
+	}
+	j.add(e, false)
+}
+
+// save records a save that the editor acknowledged, once.
+func (j *journal) save(p Path, before, after State) {
+	list := j.paths[p]
+	for i := len(list) - 1; i >= 0; i-- {
+		have := &list[i]
+		if have.After.Disk == "" && have.Before.Disk == "" {
+			continue
+		}
+		if have.After.Disk == after.Disk {
+			if have.Cause.Kind == Outside || have.Cause.Kind == HumanSave {
+				have.Cause = Cause{Kind: HumanSave}
+				have.Before.Text, have.After.Text = after.Text, after.Text
+				return
+			}
+		}
+		break
+	}
+	j.add(Entry{Path: p, Cause: Cause{Kind: HumanSave}, Before: before, After: after}, false)
+}
+
+// Seq is the number of the newest journal entry.
+func (w *Workspace) Seq() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.journal.seq
+}
+
+// Causes walks the journal of p from one state to another and returns what
+// changed the file in between, oldest first; neighbours that are equal are one.
+// Only entries after the number since count. A zero digest in from and to takes
+// that half out of the walk. A gap in the walk is Outside, never a guess; what
+// led back to where it began is left out.
+func (w *Workspace) Causes(p Path, from, to State, since uint64) []Cause {
+	w.mu.Lock()
+	var list []Entry
+	for _, e := range w.journal.paths[p] {
+		if e.Seq > since {
+			list = append(list, e)
+		}
+	}
+	w.mu.Unlock()
+	k := walk{at: from, from: from, to: to}
+	for _, e := range list {
+		k.step(e)
+	}
+	if k.at != to {
+		k.add(Cause{Kind: Outside})
+	}
+	return k.causes
+}
+
+type walk struct {
+	at, from, to State
+	causes       []Cause
+}
+
+func (k *walk) step(e Entry) {
+	text := e.Before.Text != e.After.Text && (k.from.Text != "" || k.to.Text != "")
+	disk := e.Before.Disk != e.After.Disk && (k.from.Disk != "" || k.to.Disk != "")
+	if !text && !disk {
+		if e.Cause.Kind == HumanSave && len(k.causes) > 0 && k.causes[len(k.causes)-1].Kind == HumanTyping && e.After.Text == k.at.Text {
+			k.causes[len(k.causes)-1] = e.Cause // the typing that this save ended
+		}
+		return
+	}
+	if text && k.at.Text != e.Before.Text || disk && k.at.Disk != e.Before.Disk && k.at.Disk != "" {
+		k.add(Cause{Kind: Outside})
+	}
+	if e.Cause.Kind == HumanSave && len(k.causes) > 0 && k.causes[len(k.causes)-1].Kind == HumanTyping {
+		k.causes = k.causes[:len(k.causes)-1]
+	}
+	k.add(e.Cause)
+	if text {
+		k.at.Text = e.After.Text
+	}
+	if disk {
+		k.at.Disk = e.After.Disk
+	}
+	if k.at == k.from {
+		k.causes = nil // back where it began
+	}
+}
+
+func (k *walk) add(c Cause) {
+	if n := len(k.causes); n == 0 || k.causes[n-1] != c {
+		k.causes = append(k.causes, c)
+	}
+}

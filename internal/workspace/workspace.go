@@ -65,6 +65,9 @@ type File struct {
 	Buffer *Buffer
 	// Disk is the file's image on disk, read in the same View.
 	Disk Disk
+	// Seq is the journal's number at this View: causes of a later change are
+	// looked for after it.
+	Seq uint64
 }
 
 // Exists reports whether there is anything to read: a buffer, or a file.
@@ -124,8 +127,12 @@ type Disk struct {
 	Digest Digest
 	Mode   fs.FileMode
 	ID     FileID
-	// ReadOnly is true when this process may not write the file.
+	// ReadOnly is true when this process may not write the file, or when nobody
+	// may by its mode (which binds root too: the person meant it).
 	ReadOnly bool
+	// Err is why the disk could not be read while the buffer could; then nothing
+	// above is known.
+	Err error
 }
 
 // FileID tells whether two names are one file. It is never evidence about content.

@@ -1,0 +1,103 @@
+package workspace
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// View is what the file holds now: the buffer if it is open, and the disk.
+// Absence is a File; a file that cannot be read is a *PathError, unless it is
+// open in the editor: then Disk.Err says why.
+func (w *Workspace) View(ctx context.Context, n Name) (File, error) {
+	if err := ctx.Err(); err != nil {
+		return File{}, err
+	}
+	disk, err := w.diskOf(n)
+	w.mu.Lock()
+	var e []Event
+	f := File{Name: n, Disk: disk}
+	if err == nil {
+		e = w.noteDisk(n.Path, disk.Digest, "")
+	}
+	if f.Buffer = w.view(n.Path); f.Buffer != nil {
+		w.current(n.Path).seen = true
+	}
+	f.Seq = w.journal.seq
+	w.mu.Unlock()
+	w.emit(e...)
+	if err != nil {
+		if f.Buffer == nil {
+			return File{}, err
+		}
+		f.Disk = Disk{Err: err}
+	}
+	return f, nil
+}
+
+// diskOf reads the disk image of a file; names that are no paths have none.
+func (w *Workspace) diskOf(n Name) (Disk, error) {
+	if !filepath.IsAbs(string(n.Path)) {
+		return Disk{}, nil
+	}
+	return readDisk(string(n.Path))
+}
+
+// noteDisk keeps the disk's digest and journals a change of it that nobody
+// announced. A disk that holds what the buffer holds was saved by the editor,
+// whose didSave is still on its way.
+func (w *Workspace) noteDisk(p Path, now Digest, saved Digest) []Event {
+	was, seen := w.known[p]
+	w.setKnown(p, now)
+	if !seen || was == now || saved != "" {
+		return nil
+	}
+	c := Cause{Kind: Outside}
+	if d := w.current(p); d != nil && d.digest == now && d.pair.Disk != now {
+		c.Kind = HumanSave
+	}
+	w.journal.add(Entry{Path: p, Cause: c, Before: State{Disk: was}, After: State{Disk: now}}, false)
+	return []Event{{Path: p, Kind: DiskChanged, Cause: c}}
+}
+
+// RecordDisk journals a change of the disk that this server made, or whose
+// cause it learned. It replaces an entry that a View wrote in the meantime for
+// the same change without knowing the cause.
+func (w *Workspace) RecordDisk(p Path, before, after Digest, c Cause) {
+	w.mu.Lock()
+	w.setKnown(p, after)
+	w.journal.attribute(Entry{Path: p, Cause: c, Before: State{Disk: before}, After: State{Disk: after}})
+	w.mu.Unlock()
+	w.emit(Event{Path: p, Kind: DiskChanged, Cause: c})
+}
+
+// DiskEvent tells that a path may have changed on disk: a watcher saw it, or a
+// tool ran. A path whose content was read before is read again, so that the
+// journal has the change and its cause.
+func (w *Workspace) DiskEvent(p Path, c Cause) {
+	if w.own(p) {
+		return
+	}
+	w.mu.Lock()
+	was, seen := w.known[p]
+	w.mu.Unlock()
+	if !seen {
+		w.emit(Event{Path: p, Kind: DiskChanged, Cause: c})
+		return
+	}
+	disk, err := w.diskOf(w.NameOf(p))
+	if err != nil {
+		w.emit(Event{Path: p, Kind: DiskChanged, Cause: c})
+		return
+	}
+	if disk.Digest == was {
+		return // same bytes: no change, whatever the clock says
+	}
+	if c.Kind == "" || c.Kind == Outside {
+		w.mu.Lock()
+		e := w.noteDisk(p, disk.Digest, "")
+		w.mu.Unlock()
+		w.emit(e...)
+		return
+	}
+	w.RecordDisk(p, was, disk.Digest, c)
+}
