@@ -1,0 +1,59 @@
+# The two commands: `make demo` and `make test`. Both set up what they need.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+BIN     := bin/stella-ls
+RACEBIN := bin/stella-ls-race
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GOTEST  := go test -race -timeout 15m
+
+.PHONY: build race install demo test test-go test-nvim test-vscode lint bench torture scale clean editors
+
+build:
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/stella-ls
+
+race:
+	go build -race -ldflags '-X main.version=$(VERSION)' -o $(RACEBIN) ./cmd/stella-ls
+
+# The binary onto the PATH, the Neovim plugin and the VS Code extension into their editors.
+install: build
+	scripts/install.sh $(BIN)
+
+demo: build
+	$(BIN) demo
+
+editors:
+	scripts/editors.sh
+
+test: lint test-go test-nvim test-vscode
+	@echo "all tests passed"
+
+test-go:
+	scripts/editors.sh nvim
+	$(GOTEST) ./...
+
+test-nvim: race
+	scripts/editors.sh nvim
+	scripts/test-nvim.sh $(RACEBIN)
+
+test-vscode: build
+	scripts/editors.sh vscode
+	scripts/test-vscode.sh $(BIN)
+
+lint:
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "gofmt needed: $$bad"; exit 1; }
+	go vet ./...
+
+bench: build
+	scripts/bench.sh $(BIN)
+
+torture:
+	go run ./internal/torture
+
+scale: build
+	scripts/scale.sh $(BIN)
+
+clean:
+	rm -rf bin dist artefacts editors/vscode/dist editors/vscode/server

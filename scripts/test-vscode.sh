@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Builds the VS Code extension and runs its tests: types, lint, plain unit tests,
+# the extension host, and a real workbench in headless Chromium.
+#
+#   scripts/test-vscode.sh SERVER-BINARY
+#
+# STELLA_SHOTS names a folder for screenshots (default: artefacts/vscode).
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+server=$(realpath "${1:?usage: scripts/test-vscode.sh SERVER-BINARY}")
+export CODE_SERVER_DIR=${STELLA_EDITORS:-${XDG_CACHE_HOME:-$HOME/.cache}/stella-ls-editors}/code-server
+export STELLA_SHOTS=${STELLA_SHOTS:-$here/../artefacts/vscode}
+mkdir -p "$STELLA_SHOTS"
+cd "$here/../editors/vscode"
+npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+mkdir -p server && cp "$server" server/stella-ls
+npm run --silent check
+npm run --silent test:unit
+npm run --silent package
+npm run --silent test:host
+npm run --silent test:workbench
