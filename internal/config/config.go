@@ -24,6 +24,18 @@ type Model struct {
 	Script          string `toml:"script" json:"script"`
 	MaxOutputTokens int    `toml:"max_output_tokens" json:"max_output_tokens"`
 	ReflectionName  string `toml:"reflection_name" json:"reflection_name"`
+	// OldHeaders sends the key and API version in the form before October 2026,
+	// for gateways in front of Anthropic models.
+	OldHeaders bool  `toml:"old_headers" json:"old_headers"`
+	Price      Price `toml:"price" json:"price"`
+}
+
+// Price is USD for a million tokens; all zero: money is not counted.
+type Price struct {
+	Input      float64 `toml:"input" json:"input"`
+	CacheRead  float64 `toml:"cache_read" json:"cache_read"`
+	CacheWrite float64 `toml:"cache_write" json:"cache_write"`
+	Output     float64 `toml:"output" json:"output"`
 }
 
 type Guard struct {

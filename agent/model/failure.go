@@ -1,0 +1,128 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// keyShaped finds what looks like a credential, whoever it belongs to.
+var keyShaped = regexp.MustCompile(`(?i)\bsk-[a-z0-9_-]{8,}|\bBearer\s+[^\s"'\\,;]{8,}|\b(?:x-api-key|api[-_]?key|authorization)["']?\s*[:=]\s*["']?[^\s"'\\,;]{8,}`)
+
+// redact removes keys from text: those given, in whole, and what is shaped like one.
+func redact(text string, keys ...string) string {
+	for _, k := range keys {
+		if len(k) >= 4 {
+			text = strings.ReplaceAll(text, k, "[key]")
+		}
+	}
+	return keyShaped.ReplaceAllString(text, "[key]")
+}
+
+// bounded keeps what an error quotes of a server short and on one line.
+func bounded(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	const most = 600
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + fmt.Sprintf("... (%d bytes more)", len(s)-most)
+	}
+	return s
+}
+
+// endpoint is what every failure of one provider needs to be put in words.
+type endpoint struct {
+	provider string // "anthropic", "openai"
+	base     string
+	keyName  string // the environment variable that holds the key
+	keys     []string
+}
+
+func (p endpoint) failure(status int, message, hint string) *failure {
+	return &failure{Error: &Error{Provider: p.provider, Status: status,
+		Message: redact(bounded(message), p.keys...), Hint: hint}}
+}
+
+// dropped is a stream that ended before its message did.
+func (p endpoint) dropped(what string) *failure {
+	f := p.failure(0, what, "nothing of the cut answer was run")
+	f.retry, f.Err = true, io.ErrUnexpectedEOF
+	return f
+}
+
+// httpStatus is an answer with an error status.
+func (p endpoint) httpStatus(status int, h http.Header, message string) *failure {
+	if message == "" {
+		message = strings.ToLower(http.StatusText(status))
+	}
+	f := p.failure(status, fmt.Sprintf("HTTP %d: %s", status, message), p.hint(status, message))
+	f.retry, f.after = retryStatus(status, h), retryAfter(h, time.Now())
+	return f
+}
+
+func (p endpoint) hint(status int, message string) string {
+	lower := strings.ToLower(message)
+	switch {
+	case strings.HasPrefix(message, "script "):
+		return "the script and the session disagree; see docs/script-provider.md"
+	case status == http.StatusUnauthorized:
+		return "check " + p.keyName
+	case status == http.StatusForbidden:
+		return "the key in " + p.keyName + " may not use this model"
+	case status == http.StatusNotFound:
+		return "check model.name and model.base_url in the settings"
+	case status == http.StatusRequestEntityTooLarge || strings.Contains(lower, "prompt is too long") || strings.Contains(lower, "context length") || strings.Contains(lower, "context_length"):
+		return "the conversation is longer than the model takes; start a new session or compact"
+	case status == http.StatusTooManyRequests:
+		return "the provider limits this key's rate"
+	case status == 529 || status == http.StatusServiceUnavailable:
+		return "the provider is overloaded"
+	}
+	return ""
+}
+
+// transport words an error below HTTP. cause is the attempt's own reason for
+// having been cancelled, if it was.
+func (p endpoint) transport(err, cause error) *failure {
+	var f *failure
+	var notStream *notStreamError
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.Is(cause, errFirstByte):
+		f = p.failure(0, "no answer began in time", "the server is slow or does not answer; check model.base_url")
+		f.retry = true
+	case errors.Is(cause, errIdle):
+		f = p.dropped("the answer stopped in the middle and nothing more came")
+	case errors.As(err, &notStream):
+		f = p.failure(0, notStream.Error(), "check model.base_url: it must name the API, usually ending in /v1 for OpenAI-compatible servers")
+	case errors.As(err, &dns):
+		f = p.failure(0, "cannot find "+dns.Name, "check the network and model.base_url")
+		f.retry = dns.IsTemporary || dns.IsTimeout
+	case errors.Is(err, syscall.ECONNREFUSED):
+		f = p.failure(0, "connection refused by "+p.base, "is the server running there? check model.base_url")
+	case errors.As(err, &op) && op.Op == "dial":
+		f = p.failure(0, "cannot connect to "+p.base+": "+op.Err.Error(), "check the network and model.base_url")
+		f.retry = op.Timeout()
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), strings.Contains(err.Error(), "http2:"):
+		f = p.dropped("the connection was lost")
+	case errors.Is(err, context.DeadlineExceeded):
+		f = p.failure(0, "time ran out", "")
+		f.retry = true
+	default:
+		f = p.failure(0, err.Error(), "")
+	}
+	return f
+}
+
+// malformed is an answer that breaks its own format; trying again would buy the
+// same answer a second time.
+func (p endpoint) malformed(err error) *failure {
+	return p.failure(0, "the answer is malformed: "+err.Error(), "the server or a gateway before it does not speak this API; check model.provider and model.base_url")
+}

@@ -1,0 +1,138 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Timeouts bound the silences of a call. There is no limit on its whole length.
+type Timeouts struct {
+	Connect   time.Duration // TCP and TLS, each
+	FirstByte time.Duration // from the start of an attempt to the first byte of the answer's body
+	Idle      time.Duration // between two bytes
+}
+
+// DefaultTimeouts are what agent.md fixes.
+var DefaultTimeouts = Timeouts{Connect: 10 * time.Second, FirstByte: 90 * time.Second, Idle: 120 * time.Second}
+
+var (
+	errFirstByte = errors.New("no answer began in time")
+	errIdle      = errors.New("the answer stopped in the middle")
+)
+
+// notStreamError is an answer that cannot be a stream of events.
+type notStreamError struct{ contentType, body string }
+
+func (e *notStreamError) Error() string {
+	return fmt.Sprintf("the server answered %s instead of a stream of events: %s", e.contentType, e.body)
+}
+
+// newHTTPClient returns a client of its own: default transports are shared by
+// the whole process, and a test or plugin could have changed them.
+func newHTTPClient(t Timeouts) *http.Client {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.DialContext = (&net.Dialer{Timeout: t.Connect, KeepAlive: 30 * time.Second}).DialContext
+	base.TLSHandshakeTimeout = t.Connect
+	return &http.Client{Transport: watched{base}}
+}
+
+// attempt is one request; its timer cancels it when the line goes silent.
+type attempt struct {
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+
+	mu    sync.Mutex // guards timer and began
+	timer *time.Timer
+	began bool
+}
+
+type attemptKey struct{}
+
+// begin arms the first-byte timer; end must be called.
+func begin(ctx context.Context, t Timeouts) (context.Context, *attempt) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &attempt{cancel: cancel, idle: t.Idle}
+	a.timer = time.AfterFunc(t.FirstByte, a.expire)
+	return context.WithValue(ctx, attemptKey{}, a), a
+}
+
+func (a *attempt) expire() {
+	a.mu.Lock()
+	began := a.began
+	a.mu.Unlock()
+	if began {
+		a.cancel(errIdle)
+	} else {
+		a.cancel(errFirstByte)
+	}
+}
+
+func (a *attempt) heard() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.began = true
+	a.timer.Reset(a.idle)
+}
+
+func (a *attempt) end() {
+	a.mu.Lock()
+	a.timer.Stop()
+	a.mu.Unlock()
+	a.cancel(nil)
+}
+
+// watched resets the attempt's timer with every byte that arrives, and turns
+// away what is not a stream.
+type watched struct{ base http.RoundTripper }
+
+func (w watched) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := w.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	a, ok := req.Context().Value(attemptKey{}).(*attempt)
+	if !ok {
+		return res, nil
+	}
+	res.Body = &watchedBody{res.Body, a}
+	if kind := res.Header.Get("Content-Type"); res.StatusCode == http.StatusOK && !streams(kind) {
+		b, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // what can be read is quoted
+		_ = res.Body.Close()
+		return nil, &notStreamError{kind, string(b)}
+	}
+	return res, nil
+}
+
+// streams reports whether a content type can be a stream of events; some
+// servers name none, or a plain text.
+func streams(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return true
+	}
+	switch kind {
+	case "text/html", "application/json", "application/xml", "text/xml":
+		return false
+	}
+	return true
+}
+
+type watchedBody struct {
+	io.ReadCloser
+	a *attempt
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.a.heard()
+	}
+	return n, err
+}
