@@ -308,3 +308,23 @@ type UndoResult struct {
 type TestReleaseParams struct {
 	Name string `json:"name"`
 }
+
+// AskParams is the argument of the commands ask, explain, fix and writeTests,
+// as code actions carry it. A client that has an input asks for Text itself.
+type AskParams struct {
+	SessionID string `json:"sessionId,omitempty"` // empty: the newest idle one, or a new one
+	Text      string `json:"text,omitempty"`
+	URI       string `json:"uri,omitempty"`
+	Range     *Range `json:"range,omitempty"`
+	Symbol    string `json:"symbol,omitempty"`
+	Message   string `json:"message,omitempty"` // fix: the diagnostic
+}
+
+// AskResult is how such a command's turn ended. Text is the model's last answer.
+type AskResult struct {
+	SessionID string `json:"sessionId"`
+	TurnID    string `json:"turnId"`
+	Stop      string `json:"stop"`
+	Error     string `json:"error,omitempty"`
+	Text      string `json:"text"`
+}

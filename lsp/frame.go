@@ -1,0 +1,264 @@
+package lsp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"go.lsp.dev/jsonrpc2"
+)
+
+// Limits of the base protocol, in bytes. A frame above maxFrame is skipped and
+// answered; a header line above maxHeaderLine is noise.
+const (
+	maxFrame      = 256 << 20
+	maxHeaderLine = 8 << 10
+	keepBuffer    = 1 << 20 // a larger read buffer is not kept for the next frame
+)
+
+// frameError is a frame that could not be read although the stream goes on.
+// lostSync says that bytes were skipped whose meaning is unknown.
+type frameError struct {
+	msg      string
+	lostSync bool
+}
+
+func (e *frameError) Error() string { return e.msg }
+
+// stream frames JSON-RPC messages with LSP headers. Unlike the library's own it
+// survives what it cannot read: noise between frames, a broken header, a frame
+// above the limit, a body that is not JSON. Each is answered with an error and
+// reported through bad, and reading goes on with the next frame.
+//
+// Writes go through an outbox, so that no writer but a full outbox ever waits
+// for the client.
+type stream struct {
+	in    *bufio.Reader
+	conn  io.ReadWriteCloser
+	out   *outbox
+	limit int
+	buf   []byte
+	// bad is told of every unreadable message, with its bytes as far as they
+	// are known (only the head of a frame above the limit).
+	bad func(reason string, raw []byte, lostSync bool)
+	// eof is called once when nothing more can be read.
+	eof func(error)
+}
+
+func newStream(conn io.ReadWriteCloser, out *outbox) *stream {
+	return &stream{
+		in: bufio.NewReaderSize(conn, 64<<10), conn: conn, out: out, limit: maxFrame,
+		bad: func(string, []byte, bool) {}, eof: func(error) {},
+	}
+}
+
+// Read returns the next message that can be understood. Its bytes are valid
+// until the next Read.
+func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		body, err := s.readFrame()
+		var broken *frameError
+		switch {
+		case errors.As(err, &broken):
+			s.refuse(jsonrpc2.ParseError, broken.msg, body, broken.lostSync)
+			continue
+		case err != nil:
+			s.eof(err)
+			return nil, 0, err
+		}
+		if isBatch(body) {
+			s.refuse(jsonrpc2.InvalidRequest, "a batch is not part of the Language Server Protocol: send its messages one by one", body, false)
+			continue
+		}
+		msg, err := jsonrpc2.DecodeMessage(body)
+		if err != nil {
+			code := jsonrpc2.ParseError
+			if errors.Is(err, jsonrpc2.ErrInvalidRequest) {
+				code = jsonrpc2.InvalidRequest
+			}
+			s.refuse(code, err.Error(), body, false)
+			continue
+		}
+		return msg, int64(len(body)), nil
+	}
+}
+
+// refuse answers a message that has no readable id. It never waits: the read
+// loop must go on even when the client does not read.
+func (s *stream) refuse(code jsonrpc2.Code, reason string, raw []byte, lostSync bool) {
+	s.bad(reason, raw, lostSync)
+	reply := jsonrpc2.NewResponse(jsonrpc2.ID{}, nil, jsonrpc2.NewError(code, reason))
+	if b, err := encodeFrame(reply); err == nil {
+		s.out.tryPut(b)
+	}
+}
+
+// Write queues one message.
+func (s *stream) Write(ctx context.Context, msg jsonrpc2.Message) (int64, error) {
+	b, err := encodeFrame(msg)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.out.put(ctx, b); err != nil {
+		return 0, err
+	}
+	return int64(len(b)), nil
+}
+
+// Close ends the transport.
+func (s *stream) Close() error { return s.conn.Close() }
+
+func encodeFrame(msg jsonrpc2.Message) ([]byte, error) {
+	body, err := jsonrpc2.EncodeMessage(msg)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, len(body)+32)
+	b = append(b, "Content-Length: "...)
+	b = strconv.AppendInt(b, int64(len(body)), 10)
+	b = append(b, "\r\n\r\n"...)
+	return append(b, body...), nil
+}
+
+// readFrame reads one header block and the body that it announces. The body is
+// valid until the next call.
+func (s *stream) readFrame() ([]byte, error) {
+	length, err := s.readHeader()
+	if err != nil {
+		return nil, err
+	}
+	if length > s.limit {
+		return s.skipFrame(length)
+	}
+	body := s.body(length)
+	if _, err := io.ReadFull(s.in, body); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return body, nil
+}
+
+// body returns n bytes, reusing the last frame's buffer unless that would keep
+// the memory of one huge document for the life of the connection.
+func (s *stream) body(n int) []byte {
+	if cap(s.buf) < n || (cap(s.buf) > keepBuffer && n <= keepBuffer) {
+		s.buf = make([]byte, n)
+	}
+	return s.buf[:n]
+}
+
+// skipFrame drops a frame above the limit and returns its head, which shows
+// whose message it was.
+func (s *stream) skipFrame(length int) ([]byte, error) {
+	head := make([]byte, min(length, 4<<10))
+	if _, err := io.ReadFull(s.in, head); err != nil {
+		return nil, err
+	}
+	if _, err := io.CopyN(io.Discard, s.in, int64(length-len(head))); err != nil {
+		return nil, err
+	}
+	return head, &frameError{msg: fmt.Sprintf("the message has %d bytes; the limit is %d", length, s.limit)}
+}
+
+const contentLength = "content-length:"
+
+// readHeader returns the next announced length. Noise in front of a header (the
+// body of a frame whose header was wrong, a stray print) is skipped, even
+// without a line end between both, and answered.
+func (s *stream) readHeader() (int, error) {
+	length, noise, seen := -1, 0, false
+	for {
+		line, err := s.readLine(&noise)
+		if err != nil {
+			if errors.Is(err, io.EOF) && (seen || noise > 0) {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, err
+		}
+		if len(line) == 0 {
+			if !seen {
+				continue // an empty line between frames
+			}
+			break
+		}
+		at := indexFold(line, contentLength)
+		switch {
+		case at < 0 && isField(line):
+			seen = true // Content-Type, or what a later protocol may add
+		case at < 0:
+			noise += len(line)
+		default:
+			noise += at
+			seen = true
+			n, err := strconv.Atoi(string(bytes.TrimSpace(line[at+len(contentLength):])))
+			if err != nil || n < 0 {
+				noise += len(line) - at
+				length = -1
+				continue
+			}
+			length = n
+		}
+	}
+	if length < 0 {
+		return 0, &frameError{msg: "a header block without a valid Content-Length", lostSync: true}
+	}
+	if noise > 0 {
+		s.refuse(jsonrpc2.ParseError, fmt.Sprintf("skipped %d bytes that are no LSP message", noise), nil, true)
+	}
+	return length, nil
+}
+
+// readLine returns one line without its end. Of a line that is longer than
+// maxHeaderLine only the tail is kept; the rest counts as noise.
+func (s *stream) readLine(noise *int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := s.in.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > maxHeaderLine {
+			cut := len(line) - maxHeaderLine/2
+			*noise += cut
+			line = append(line[:0], line[cut:]...)
+		}
+		switch {
+		case err == nil:
+			return bytes.TrimRight(line, "\r\n"), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		default:
+			*noise += len(line)
+			return nil, err
+		}
+	}
+}
+
+// isField reports whether a line looks like "Name: value".
+func isField(line []byte) bool {
+	name, _, ok := bytes.Cut(line, []byte(":"))
+	if !ok || len(name) == 0 {
+		return false
+	}
+	for _, c := range name {
+		if c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+func indexFold(b []byte, lower string) int {
+	return bytes.LastIndex(bytes.ToLower(b), []byte(lower))
+}
+
+func isBatch(body []byte) bool {
+	b := bytes.TrimLeft(body, " \t\r\n")
+	return len(b) > 0 && b[0] == '['
+}
