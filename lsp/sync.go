@@ -91,17 +91,21 @@ func (s *Server) distrustAll(why string) {
 	if s.ws == nil {
 		return
 	}
-	for _, d := range s.ws.Documents() {
-		s.distrust(d.Buffer.URI, why)
+	open := s.ws.Documents()
+	for _, d := range open {
+		s.markUnsure(d.Buffer.URI)
+	}
+	if len(open) > 0 {
+		s.client.show(protocol.MessageTypeWarning, "Stella: "+why+". Sessions will not write to the files that are open now until they are reopened.")
 	}
 }
 
 // distrust makes one document unsure until a full text of it arrives.
 func (s *Server) distrust(uri, why string) {
-	if s.ws == nil {
-		return
-	}
-	// A version that does not increase is how the workspace is told.
-	_ = s.ws.DidChange(uri, math.MinInt32, nil)
-	s.client.show(protocol.MessageTypeWarning, "Stella: "+why+". Sessions will not write to open files until they are reopened.")
+	s.markUnsure(uri)
+	s.client.show(protocol.MessageTypeWarning, "Stella: "+why+". Sessions will not write to "+uri+" until it is reopened.")
 }
+
+// markUnsure tells the workspace in its own terms: a version that does not
+// increase.
+func (s *Server) markUnsure(uri string) { _ = s.ws.DidChange(uri, math.MinInt32, nil) }
