@@ -1,0 +1,130 @@
+package commit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// intent is the durable word about a change in progress. It is written before
+// anything moves and removed when nothing of the change is left to do, so what
+// Recover finds is exactly what a crash interrupted.
+type intent struct {
+	ID     string `json:"id"`
+	Op     string `json:"op"` // replace, create, delete, move, in-place
+	Root   string `json:"root,omitempty"`
+	Path   string `json:"path"`
+	To     string `json:"to,omitempty"` // move: the second name
+	ToRoot string `json:"toRoot,omitempty"`
+	// Temps are the siblings that the change may have left behind.
+	Temps []string `json:"temps,omitempty"`
+	// Ready is false while the temporary is still being filled: until then it was
+	// never at the path and holds nobody's bytes but ours.
+	Ready     bool   `json:"ready"`
+	Base      Digest `json:"base,omitempty"`
+	Candidate Digest `json:"candidate,omitempty"`
+	// Before and After name files beside the intent that hold both contents
+	// (in-place only, where the file itself can be left torn).
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+
+	box *intents
+}
+
+// intents is this process's directory of the intent record. A lock in it says
+// that the process lives; other processes' directories are left alone until
+// their lock can be taken.
+type intents struct {
+	parent string
+	dir    string
+	lock   *os.File
+}
+
+const lockName = "lock"
+
+func openIntents(parent string) (*intents, error) {
+	dir := filepath.Join(parent, fmt.Sprintf("%d-%s", os.Getpid(), newID()))
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fmt.Errorf("intent record: %w", err)
+	}
+	// The directory gets its final name only when its lock is held, so that no
+	// other process can take it for a dead one's.
+	birth := filepath.Join(parent, ".new-"+newID())
+	if err := os.Mkdir(birth, 0o700); err != nil {
+		return nil, fmt.Errorf("intent record: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(birth, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = lockFile(lock)
+	}
+	if err == nil {
+		err = os.Rename(birth, dir)
+	}
+	if err == nil {
+		err = syncDir(parent)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("intent record: %w", err)
+	}
+	return &intents{parent: parent, dir: dir, lock: lock}, nil
+}
+
+// close removes the directory if no intent is left in it.
+func (b *intents) close() error {
+	left, err := filepath.Glob(filepath.Join(b.dir, "*.json"))
+	if err == nil && len(left) == 0 {
+		err = os.RemoveAll(b.dir)
+	}
+	return errors.Join(err, b.lock.Close())
+}
+
+// prepare writes a first, unsynced form: enough for a killed process, whose
+// half-filled temporary would otherwise stay behind.
+func (b *intents) prepare(in *intent) error {
+	in.ID, in.box = newID(), b
+	line, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(in.file(), line, 0o600); err != nil {
+		return fmt.Errorf("intent record: %w", err)
+	}
+	return nil
+}
+
+// ready makes the intent durable. Nothing moves before it returns.
+func (in *intent) ready() error {
+	in.Ready = true
+	line, err := json.Marshal(in)
+	if err == nil {
+		err = writeSynced(in.file(), line)
+	}
+	if err != nil {
+		return fmt.Errorf("intent record: %w", err)
+	}
+	return nil
+}
+
+func (in *intent) file() string { return filepath.Join(in.box.dir, in.ID+".json") }
+
+// done removes the intent. Its return need not be durable: an intent that
+// comes back after a crash finds nothing left to do.
+func (in *intent) done() {
+	os.Remove(in.file())
+	for _, n := range []string{in.Before, in.After} {
+		if n != "" {
+			os.Remove(filepath.Join(in.box.dir, n))
+		}
+	}
+}
+
+// side writes a synced file beside the intent and returns its name.
+func (in *intent) side(suffix string, content []byte) (string, error) {
+	name := in.ID + suffix
+	if err := writeSynced(filepath.Join(in.box.dir, name), content); err != nil {
+		return "", fmt.Errorf("intent record: %w", err)
+	}
+	return name, nil
+}
