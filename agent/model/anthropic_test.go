@@ -104,7 +104,7 @@ func modelError(t *testing.T, err error) *Error {
 	return e
 }
 
-var both = []string{"anthropic"}
+var both = []string{"anthropic", "openai"}
 
 func each(t *testing.T, f func(t *testing.T, provider string)) {
 	for _, p := range both {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,10 @@ type attempt struct {
 	cancel context.CancelCauseFunc
 	idle   time.Duration
 
-	mu    sync.Mutex // guards timer and began
+	mu    sync.Mutex // guards what follows
 	timer *time.Timer
 	began bool
+	tail  []byte // the newest bytes of the body
 }
 
 type attemptKey struct{}
@@ -74,11 +76,22 @@ func (a *attempt) expire() {
 	}
 }
 
-func (a *attempt) heard() {
+func (a *attempt) heard(p []byte) {
+	const keep = 32
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.began = true
 	a.timer.Reset(a.idle)
+	a.tail = append(a.tail, p[max(0, len(p)-keep):]...)
+	a.tail = a.tail[max(0, len(a.tail)-keep):]
+}
+
+// done reports whether the body ended with the [DONE] of OpenAI-like streams,
+// which the SDK swallows.
+func (a *attempt) done() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return bytes.Contains(a.tail, []byte("[DONE]"))
 }
 
 func (a *attempt) end() {
@@ -132,7 +145,7 @@ type watchedBody struct {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.a.heard()
+		b.a.heard(p[:n])
 	}
 	return n, err
 }

@@ -142,7 +142,7 @@ func TestChoose(t *testing.T) {
 	}{
 		{"nothing", config.Model{}, nil, "stella-ls demo"},
 		{"anthropic key", config.Model{}, map[string]string{"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "b"}, "anthropic/" + DefaultAnthropic},
-		//{"openai key", config.Model{}, map[string]string{"OPENAI_API_KEY": "b"}, "openai/" + DefaultOpenAI},
+		{"openai key", config.Model{}, map[string]string{"OPENAI_API_KEY": "b"}, "openai/" + DefaultOpenAI},
 		{"named", config.Model{Provider: "openai", Name: "x"}, map[string]string{"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "b"}, "openai/x"},
 		{"no key", config.Model{Provider: "anthropic"}, nil, "ANTHROPIC_API_KEY is not set"},
 		{"local", config.Model{Provider: "openai", Name: "qwen", BaseURL: "http://localhost:11434/v1"}, nil, "openai/qwen"},
