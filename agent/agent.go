@@ -118,13 +118,7 @@ type Client interface {
 }
 
 // Diagnostic is one message of any language server, 0-based, UTF-16.
-type Diagnostic struct {
-	Path                 string
-	StartLine, StartChar int
-	EndLine, EndChar     int
-	Severity             int
-	Source, Message      string
-}
+type Diagnostic = tools.Diagnostic
 
 // Context is the context engine, as a session sees it. contextengine
 // implements it; nil means none.
@@ -182,7 +176,7 @@ type TurnSummary struct {
 	Started, Ended  time.Time
 	// Derived is true when a tool result of the turn was Derived.
 	Derived bool
-	Usage           model.Usage
-	Control         bool
-	Model           model.Model
+	Usage   model.Usage
+	Control bool
+	Model   model.Model
 }

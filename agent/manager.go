@@ -2,8 +2,13 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,50 +84,228 @@ type Manager struct {
 	o    Options
 	perm *tools.Permissions
 
+	compactAt, compactTo int64 // tokens; see compact.go
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	work sync.WaitGroup // session actors, turns and what follows them
+
 	mu       sync.Mutex // guards what follows; held for memory only
 	sessions map[string]*Session
-	order    []string
 	closed   bool
 }
 
 // NewManager returns a Manager without sessions. It starts nothing.
-func NewManager(o Options) *Manager { panic("todo") }
+func NewManager(o Options) *Manager {
+	if o.Settings == nil {
+		o.Settings = config.Default
+	}
+	if o.Trusted == nil {
+		o.Trusted = func() bool { return false }
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = randomID
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Manager{o: o, compactAt: compactAt, compactTo: compactTo, sessions: map[string]*Session{}}
+	m.life, m.end = context.WithCancel(context.Background())
+	m.perm = &tools.Permissions{
+		Settings: func() config.Permissions { return o.Settings().Permissions },
+		Trusted:  o.Trusted,
+		Keep:     o.Always,
+	}
+	return m
+}
+
+func randomID(prefix string) string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return prefix + "-" + hex.EncodeToString(b[:])
+}
 
 // Start opens a session and returns its id. The prefix is baked here.
-func (m *Manager) Start(ctx context.Context, o StartOptions) (string, error) { panic("todo") }
+func (m *Manager) Start(ctx context.Context, o StartOptions) (string, error) {
+	root, err := m.root(o.Root)
+	if err != nil {
+		return "", err
+	}
+	brain, err := m.o.Model(o.Model)
+	if err != nil {
+		return "", err
+	}
+	s, err := m.open(ctx, o, root, brain)
+	if err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return "", ErrClosed
+	}
+	m.sessions[s.id] = s
+	m.work.Add(1)
+	go s.serve()
+	return s.id, nil
+}
+
+func (m *Manager) root(wanted string) (string, error) {
+	if wanted != "" {
+		return wanted, nil
+	}
+	if roots := m.o.Workspace.Roots(); len(roots) > 0 {
+		return roots[0], nil
+	}
+	return "", errors.New("no folder is open: open one, or start the session with a root")
+}
+
+func (m *Manager) get(id string) (*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
+	s, ok := m.sessions[id]
+	if !ok {
+		return nil, fmt.Errorf("%w (asked for %q)", ErrNoSession, id)
+	}
+	return s, nil
+}
+
+func (m *Manager) all() []*Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*Session
+	for _, s := range m.sessions {
+		out = append(out, s)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].id < out[j].id })
+	return out
+}
 
 // Prompt runs one turn and returns when it has ended; all its updates were
 // delivered before. Ending ctx cancels the turn: the Outcome then says
 // StopCancelled and the error is nil. An error means that no turn ran (ErrBusy,
 // ErrNoSession, ErrEmptyPrompt, ErrClosed); a failing model is an Outcome. A
 // steering prompt to a running session returns at once with StopSteered.
-func (m *Manager) Prompt(ctx context.Context, p Prompt) (Outcome, error) { panic("todo") }
+func (m *Manager) Prompt(ctx context.Context, p Prompt) (Outcome, error) {
+	s, err := m.get(p.Session)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if strings.TrimSpace(p.Text) == "" {
+		return Outcome{}, ErrEmptyPrompt
+	}
+	return s.prompt(ctx, p)
+}
 
 // Cancel ends the running turn of a session within 200 ms; without one it does
 // nothing. It does not wait.
-func (m *Manager) Cancel(session string) error { panic("todo") }
+func (m *Manager) Cancel(session string) error {
+	s, err := m.get(session)
+	if err != nil {
+		return err
+	}
+	return s.cancel()
+}
 
 // List returns the sessions, newest activity first.
-func (m *Manager) List() []Info { panic("todo") }
+func (m *Manager) List() []Info {
+	var out []Info
+	for _, s := range m.all() {
+		if info, err := s.info(); err == nil {
+			out = append(out, info)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].UpdatedAt.After(out[j].UpdatedAt) })
+	return out
+}
 
 // Get returns a session's whole transcript.
-func (m *Manager) Get(session string) (Transcript, error) { panic("todo") }
+func (m *Manager) Get(session string) (Transcript, error) {
+	s, err := m.get(session)
+	if err != nil {
+		return Transcript{}, err
+	}
+	return s.transcript()
+}
 
 // Resume makes an interrupted session usable again and, with cont, goes on with
 // its turn in the background. interrupted tells whether a turn had been running.
-func (m *Manager) Resume(ctx context.Context, session string, cont bool) (interrupted bool, err error) {
-	panic("todo")
+func (m *Manager) Resume(_ context.Context, session string, _ bool) (interrupted bool, err error) {
+	s, err := m.get(session)
+	if err != nil {
+		return false, err
+	}
+	err = s.do(func(st *state) {
+		if interrupted = st.status == Interrupted; interrupted {
+			st.status = Idle
+		}
+	})
+	return interrupted, err
 }
 
 // Files are the guarded files of one session, or of all when session is "".
 func (m *Manager) Files(ctx context.Context, session string, withDiff bool) ([]guard.Guarded, error) {
-	panic("todo")
+	if session != "" {
+		s, err := m.get(session)
+		if err != nil {
+			return nil, err
+		}
+		return s.guard.Files(ctx, withDiff), nil
+	}
+	var out []guard.Guarded
+	for _, s := range m.all() {
+		out = append(out, s.guard.Files(ctx, withDiff)...)
+	}
+	return out, nil
 }
 
-// Content returns both sides of an applied edit. id is "SESSION/EDIT", as
-// Changes and the toolResult updates give it.
-func (m *Manager) Content(id string) (before, after []byte, ok bool) { panic("todo") }
+// Edits are the applied edits of a session, oldest first.
+func (m *Manager) Edits(session string) ([]guard.EditRecord, error) {
+	s, err := m.get(session)
+	if err != nil {
+		return nil, err
+	}
+	return s.guard.Edits(), nil
+}
+
+// Content returns both sides of an applied edit. id is "SESSION/EDIT".
+func (m *Manager) Content(id string) (before, after []byte, ok bool) {
+	session, edit, found := strings.Cut(id, "/")
+	if !found {
+		return nil, nil, false
+	}
+	s, err := m.get(session)
+	if err != nil {
+		return nil, nil, false
+	}
+	return s.guard.Content(edit)
+}
 
 // Close cancels every turn, ends every process and connection that tools
 // started, and waits for them until ctx ends.
-func (m *Manager) Close(ctx context.Context) error { panic("todo") }
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.end()
+	finished := make(chan struct{})
+	go func() {
+		m.work.Wait()
+		for _, s := range m.all() {
+			s.tools.Wait()
+		}
+		close(finished)
+	}()
+	select {
+	case <-finished:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("some sessions did not end in time: %w", ctx.Err())
+	}
+}

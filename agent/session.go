@@ -1,4 +1,251 @@
 package agent
 
-// Session is one conversation.
-type Session struct{}
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stella-ls/stella-ls/agent/model"
+	"github.com/stella-ls/stella-ls/agent/tools"
+	"github.com/stella-ls/stella-ls/guard"
+	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/workspace"
+)
+
+// Session is one conversation: an actor whose state is touched by its own
+// goroutine (serve) alone. Everybody else, its running turn included, sends it
+// a function (do). What is declared here never changes after open.
+type Session struct {
+	m      *Manager
+	id     string
+	title  string
+	root   string
+	mark   string // begins every message of the engine
+	prefix string // the baked prefix, byte for byte
+	brain  model.Model
+	guard  *guard.Session
+	tools  *tools.Registry
+	hooks  *tools.Hooks
+
+	mail chan func(*state)
+	gone chan struct{} // closed when serve has ended
+
+	out sync.Mutex // keeps updates in order; held while the Client takes one
+}
+
+// state is what the actor owns.
+type state struct {
+	status  SessionState
+	updated time.Time
+	turns   int
+	steps   int // of the whole session; refusals name them
+	usage   model.Usage
+	log     []entry
+	turn    *turn    // the running one
+	steer   []Prompt // waiting for the next step boundary
+	// said are notices from the time before the first turn.
+	said []string
+}
+
+// entryKind is what a message of the transcript is.
+type entryKind int
+
+const (
+	fromHuman entryKind = iota
+	fromEngine
+	fromModel
+	toolResults
+)
+
+// entry is one message of the transcript. It is immutable but for what
+// compaction marks, and that makes a copy.
+type entry struct {
+	kind entryKind
+	msg  model.Message
+	turn int
+	step int
+	// shows names the files whose content a part shows, for compaction.
+	shows map[int][]workspace.Path
+	// short are parts that left the model's context; the whole message did when
+	// gone is true.
+	short map[int]bool
+	gone  bool
+}
+
+// open makes a session that serve can run.
+func (m *Manager) open(ctx context.Context, o StartOptions, root string, brain model.Model) (*Session, error) {
+	s := &Session{
+		m: m, id: m.o.NewID("s"), title: o.Title, root: root, mark: engineMark(m.o.NewID("n")),
+		brain: brain, mail: make(chan func(*state)), gone: make(chan struct{}),
+	}
+	s.guard = m.o.Guard.Session(s.id, root)
+	s.hooks = &tools.Hooks{Settings: func() []config.Hook { return m.o.Settings().Hooks }, Trusted: m.o.Trusted, Root: root}
+	rules, _ := m.o.Context.(tools.Denier)
+	s.tools = tools.NewRegistry(tools.Options{Permissions: m.perm, Rules: rules, Hooks: s.hooks, Log: m.o.Log})
+	builtin := tools.Builtin(tools.BuiltinOptions{Workspace: m.o.Workspace, Diagnostics: m.o.Client.Diagnostics})
+	if m.o.Context != nil {
+		builtin = append(builtin, m.o.Context.Tools(s.id)...)
+	}
+	for _, t := range builtin {
+		if err := s.tools.Add(t); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.prefix, err = bakePrefix(ctx, m.o.Context, s.id, s.mark, root); err != nil {
+		return nil, fmt.Errorf("the context engine could not prepare the session: %w", err)
+	}
+	return s, nil
+}
+
+// serve is the actor. It ends when the Manager closes and no turn is running.
+func (s *Session) serve() {
+	defer s.m.work.Done()
+	defer close(s.gone)
+	st := state{status: Idle, updated: s.m.o.Clock()}
+	for {
+		if s.m.life.Err() != nil && st.turn == nil {
+			return
+		}
+		ending := s.m.life.Done()
+		if st.turn != nil {
+			ending = nil // the turn sees it too, and still needs the actor
+		}
+		select {
+		case f := <-s.mail:
+			f(&st)
+		case <-ending:
+			return
+		}
+	}
+}
+
+// do runs f in the actor and waits for it. It fails when the actor has ended.
+func (s *Session) do(f func(*state)) error {
+	done := make(chan struct{})
+	select {
+	case s.mail <- func(st *state) { defer close(done); f(st) }:
+		<-done
+		return nil
+	case <-s.gone:
+		return ErrClosed
+	}
+}
+
+// prompt begins a turn, or joins the running one.
+func (s *Session) prompt(ctx context.Context, p Prompt) (Outcome, error) {
+	var begun *turn
+	var refused error
+	var joined string
+	err := s.do(func(st *state) {
+		switch {
+		case st.turn != nil && p.Steer:
+			st.steer = append(st.steer, p)
+			joined = st.turn.id
+		case st.turn != nil:
+			refused = ErrBusy
+		case s.m.life.Err() != nil:
+			refused = ErrClosed
+		default:
+			begun = s.begin(ctx, st, p)
+		}
+	})
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case refused != nil:
+		return Outcome{}, refused
+	case begun == nil:
+		return Outcome{TurnID: joined, Stop: StopSteered}, nil
+	}
+	<-begun.done
+	return begun.outcome, nil
+}
+
+// begin starts a turn's goroutine. It runs in the actor.
+func (s *Session) begin(ctx context.Context, st *state, p Prompt) *turn {
+	st.turns++
+	t := &turn{s: s, n: st.turns, id: fmt.Sprintf("t%d", st.turns), prompt: p, done: make(chan struct{}), watch: newLoopWatch()}
+	t.said, st.said = st.said, nil
+	t.ctx, t.cancel = context.WithCancel(ctx)
+	stop := context.AfterFunc(s.m.life, t.cancel)
+	st.turn, st.status, st.updated = t, Running, s.m.o.Clock()
+	s.m.work.Add(1)
+	go func() {
+		defer s.m.work.Done()
+		defer stop()
+		defer t.cancel()
+		t.run()
+	}()
+	return t
+}
+
+func (s *Session) cancel() error {
+	return s.do(func(st *state) {
+		if st.turn != nil {
+			st.turn.cancel()
+		}
+	})
+}
+
+func (s *Session) info() (Info, error) {
+	info := Info{ID: s.id, Title: s.title, Root: s.root, Model: s.brain.Name()}
+	err := s.do(func(st *state) {
+		info.State, info.UpdatedAt, info.Turns = st.status, st.updated, st.turns
+		if info.Title == "" {
+			info.Title = titleOf(st.log)
+		}
+	})
+	info.Guarded = len(s.guard.Snapshot())
+	return info, err
+}
+
+// titleOf is the beginning of the first prompt.
+func titleOf(log []entry) string {
+	for _, e := range log {
+		if e.kind == fromHuman && len(e.msg.Parts) > 0 {
+			return firstLine(e.msg.Parts[0].Text, 60)
+		}
+	}
+	return "New session"
+}
+
+func (s *Session) transcript() (Transcript, error) {
+	info, err := s.info()
+	t := Transcript{Info: info}
+	if err != nil {
+		return t, err
+	}
+	err = s.do(func(st *state) {
+		t.Usage = st.usage
+		for _, e := range st.log {
+			t.Messages = append(t.Messages, e.msg)
+		}
+	})
+	return t, err
+}
+
+// append adds a message to the transcript.
+func (s *Session) append(e entry) {
+	_ = s.do(func(st *state) {
+		st.log = append(st.log, e)
+		st.updated = s.m.o.Clock()
+	})
+}
+
+// history is the transcript so far; the slice is the caller's.
+func (s *Session) history() (log []entry) {
+	_ = s.do(func(st *state) { log = slices.Clone(st.log) })
+	return log
+}
+
+// emit hands one update to the client; updates of one session never overtake
+// each other.
+func (s *Session) emit(u Update) {
+	u.Session = s.id
+	s.out.Lock()
+	defer s.out.Unlock()
+	s.m.o.Client.Update(u)
+}

@@ -62,7 +62,7 @@ type Call struct {
 	Step     int
 }
 
-// Result is what goes back to the model.
+// Result is what goes back to the model; Text gives its wire form.
 type Result struct {
 	// Head is line 1, for people. Object is line 2 (any JSON object with a
 	// status member). Body follows after an empty line.
@@ -91,6 +91,22 @@ type Tool interface {
 	Run(ctx context.Context, env Env, call Call) (Result, error)
 }
 
+// Mutator is a tool that changes files. It only says which changes its call
+// asks for; the Registry carries them out through guard.Session.Apply, in one
+// transaction for adjacent calls that may be joined. Run is never called on one.
+type Mutator interface {
+	Tool
+	// Changes reads the call. A Result that is not nil ends the call instead.
+	Changes(ctx context.Context, env Env, call Call) ([]guard.Change, *Result)
+	// Joins reports whether adjacent calls on one path with one base are one batch.
+	Joins() bool
+}
+
+// Needer is a tool whose permission depends on the call.
+type Needer interface {
+	Need(ctx context.Context, env Env, call Call) Need
+}
+
 // Env is what a running tool may use of its session.
 type Env struct {
 	Session string
@@ -98,8 +114,18 @@ type Env struct {
 	Ask     Asker
 	// Root is the directory that relative paths and commands start from.
 	Root string
-	// Derived is true when an earlier result of this turn was Derived.
-	Derived bool
+	// Derived is true when an earlier result of this turn was Derived. The
+	// Registry sets it for each call, from DerivedNow if that is not nil.
+	Derived    bool
+	DerivedNow func() bool
+	// Notice tells the human something at once; nil drops it.
+	Notice func(text string)
+}
+
+func (e Env) notice(text string) {
+	if e.Notice != nil {
+		e.Notice(text)
+	}
 }
 
 // Question is something only the human can answer.

@@ -1,0 +1,99 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+//go:embed run_command.md
+var runCommandText string
+
+const (
+	commandTimeout    = 120 * time.Second
+	commandTimeoutMax = 600 * time.Second
+)
+
+type runCommand struct{}
+
+type commandInput struct {
+	Command  string `json:"command"`
+	TimeoutS int    `json:"timeout_s"`
+}
+
+type commandObject struct {
+	Status  string   `json:"status"` // ok, timed_out, cancelled
+	Exit    int      `json:"exit"`
+	Cut     int      `json:"cut"`               // bytes left out of the output
+	Ended   int      `json:"ended,omitempty"`   // processes it left running
+	Unsaved []string `json:"unsaved,omitempty"` // files whose editor text the disk does not have
+}
+
+func (runCommand) Spec() Spec {
+	return Spec{
+		Name: "run_command", Description: runCommandText, Effect: Opaque, Permission: PermitCommand, PathKeys: []string{},
+		Schema: schemaOf(`{"type":"object","required":["command"],"additionalProperties":false,"properties":{
+			"command":{"type":"string","minLength":1},"timeout_s":{"type":"integer","minimum":1,"maximum":600}}}`),
+	}
+}
+
+func (runCommand) Need(_ context.Context, env Env, call Call) Need {
+	var in commandInput
+	_ = decode(call.Input, &in)
+	return Need{
+		Permission: PermitCommand, Rule: "command:" + in.Command, Trust: true,
+		Question: Question{Kind: "command", Title: "Run a command?", Detail: bounded(in.Command, 2000), Command: in.Command, Cwd: env.Root},
+	}
+}
+
+func (runCommand) Detail(call Call) string {
+	var in commandInput
+	_ = decode(call.Input, &in)
+	return "run_command: " + in.Command
+}
+
+func (runCommand) Run(ctx context.Context, env Env, call Call) (Result, error) {
+	var in commandInput
+	if res := decode(call.Input, &in); res != nil {
+		return *res, nil
+	}
+	timeout := commandTimeout
+	if in.TimeoutS > 0 {
+		timeout = min(time.Duration(in.TimeoutS)*time.Second, commandTimeoutMax)
+	}
+	out, err := runProcess(ctx, process{Argv: append(shell(), in.Command), Dir: env.Root, Timeout: timeout})
+	o := commandObject{Status: "ok", Exit: out.Exit, Cut: out.Cut, Ended: out.Left}
+	r := Result{Body: strings.TrimRight(out.Output, "\n"), Derived: true}
+	switch {
+	case ctx.Err() != nil:
+		o.Status, r.Head = "cancelled", "the command was cancelled and ended"
+	case err != nil:
+		return Failed("error", "", "the command could not be started: "+err.Error(), "check the command and the directory"), nil
+	case out.TimedOut:
+		o.Status, r.Head = "timed_out", fmt.Sprintf("the command was ended after %s", timeout)
+	case out.Exit < 0:
+		r.Head = "the command was ended by a signal"
+	default:
+		r.Head = fmt.Sprintf("exit %d", out.Exit)
+	}
+	if out.Left > 0 {
+		r.Head += fmt.Sprintf("; %s that it left running ended", plural(out.Left, "process"))
+	}
+	r.Object, r.Status, r.IsError = o, o.Status, o.Status != "ok" || out.Exit != 0
+	return r, nil
+}
+
+// shell is the argv in front of a command line.
+func shell() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C"}
+	}
+	if path, err := exec.LookPath("bash"); err == nil {
+		return []string{path, "-c"}
+	}
+	return []string{"/bin/sh", "-c"}
+}
