@@ -20,6 +20,9 @@ type prompts struct {
 	auto string // answers every question at once when set
 }
 
+// Asked is the note in the transcript that a question now waits for the person.
+const Asked = "a question waits for the person"
+
 // titles are the actions that protocol.md names.
 var titles = map[string]string{"once": "Allow once", "always": "Always allow", "deny": "Deny"}
 
@@ -106,6 +109,7 @@ func (e *Editor) servePrompt(m message) {
 		}
 	}
 	e.prompts.open = append(e.prompts.open, q)
+	e.log.add(Note, message{Method: Asked})
 }
 
 // withdraw forgets a question that the server took back.

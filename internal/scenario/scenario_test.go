@@ -1,0 +1,86 @@
+package scenario
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var serverBinary string
+
+// The scenarios drive the real binary, built once with the race detector.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "stella-scenario-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	serverBinary = filepath.Join(dir, "stella-ls")
+	build := exec.Command("go", "build", "-race", "-o", serverBinary, "github.com/stella-ls/stella-ls/cmd/stella-ls")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the server: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		a, err := Parse(string(raw))
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		editors, err := EditorsOf(a)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		for _, editor := range editors {
+			t.Run(name+"/"+editor, func(t *testing.T) {
+				t.Parallel()
+				if err := Run(context.Background(), Config{serverBinary, t.TempDir(), editor}, a); err != nil {
+					t.Errorf("%s\n%s\n%v", file, strings.TrimSpace(a.Comment), err)
+				}
+			})
+		}
+	}
+}
+
+// A scenario whose wants are wrong must fail, or the suite proves nothing.
+func TestScenariosCanFail(t *testing.T) {
+	for _, want := range []string{
+		`want buffer a.txt "other\n"`, `want disk a.txt "other\n"`, `want absent a.txt`, `want refused stale_base a.txt`,
+		`want dirty a.txt`, `want mode a.txt 0755`, `want statuses edit_file applied applied`, `want stop cancelled`,
+		`want result edit_file path is b.txt`, `want files a.txt stale`, `want cause typing`, `want asked 1`,
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			a, err := Parse("A control: it must fail.\n-- script --\nopen a.txt\nask read a.txt ; edit a.txt one two\n" + want + "\n-- a.txt --\none\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = Run(context.Background(), Config{serverBinary, t.TempDir(), "vscode"}, a)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("it did not fail at the want: %v", err)
+			}
+		})
+	}
+}
