@@ -1,3 +1,7 @@
+//go:build scenarios
+
+// The tag goes when the server can play them.
+
 package scenario
 
 import (
