@@ -198,6 +198,15 @@ func (e *Editor) Shutdown(ctx context.Context) error {
 	}
 }
 
+// SetOptions changes the editor's habits from now on; what was declared to the
+// server at the handshake stays declared.
+func (e *Editor) SetOptions(o Options) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	o.Encodings = e.o.Encodings
+	e.o = o
+}
+
 // ServerInfo is the result of initialize.
 func (e *Editor) ServerInfo() json.RawMessage { return e.server }
 

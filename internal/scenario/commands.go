@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -29,7 +28,7 @@ var commands = map[string]command{
 	"roots":    {"roots DIR...", 1, true, roots},
 	"args":     {"args ARG...  (further arguments of the server)", 1, true, func(w *world, a []string) error { w.args = append(w.args, a...); return nil }},
 	"trusted":  {"trusted yes|no|unset", 1, true, trusted},
-	"extern":   {"extern write|append|replace|delete|rename|touch|chmod|link|symlink|mkdir ...", 2, true, extern},
+	"extern":   {"extern write|append|replace|delete|rename|touch|chmod|link|symlink|mkdir|xattr ...", 2, true, extern},
 	"exec":     {"exec COMMAND ARG...", 1, true, run},
 
 	"open":     {"open PATH", 1, false, func(w *world, a []string) error { return w.ed.Open(w.path(a[0])) }},
@@ -62,16 +61,19 @@ var commands = map[string]command{
 	"release": {"release NAME", 1, false, func(w *world, a []string) error {
 		return w.call("stella/test/release", map[string]string{"name": a[0]}, nil)
 	}},
-	"await":   {"await METHOD  (of the server, since the last ask began)", 1, false, await},
-	"asked":   {"asked  (waits for a question to the person)", 0, false, asked},
-	"approve": {"approve", 0, false, func(w *world, _ []string) error { return w.answer("once", "") }},
-	"always":  {"always", 0, false, func(w *world, _ []string) error { return w.answer("always", "") }},
-	"deny":    {"deny", 0, false, func(w *world, _ []string) error { return w.answer("deny", "") }},
-	"dismiss": {"dismiss", 0, false, func(w *world, _ []string) error { return w.answer("", "") }},
-	"answer":  {"answer TEXT", 1, false, func(w *world, a []string) error { return w.answer("", a[0]) }},
-	"auto":    {"auto once|always|deny  (answers every later question)", 1, false, func(w *world, a []string) error { w.ed.AutoAnswer(a[0]); return nil }},
-	"cancel":  {"cancel  (by stella/session/cancel)", 0, false, cancel},
-	"drop":    {"drop  (cancels by $/cancelRequest)", 0, false, func(w *world, _ []string) error { w.ed.Cancel(w.running.id); return nil }},
+	"await-file": {"await-file PATH  (waits until it exists)", 1, false, awaitFile},
+	"action":     {"action PATH LINE:COL TITLE  (runs the code action with that title)", 3, false, action},
+	"second":     {"second steer|no-steer STOP  (another prompt to the running session)", 2, false, second},
+	"await":      {"await METHOD  (of the server, since the last ask began)", 1, false, await},
+	"asked":      {"asked  (waits for a question to the person)", 0, false, asked},
+	"approve":    {"approve", 0, false, func(w *world, _ []string) error { return w.answer("once", "") }},
+	"always":     {"always", 0, false, func(w *world, _ []string) error { return w.answer("always", "") }},
+	"deny":       {"deny", 0, false, func(w *world, _ []string) error { return w.answer("deny", "") }},
+	"dismiss":    {"dismiss", 0, false, func(w *world, _ []string) error { return w.answer("", "") }},
+	"answer":     {"answer TEXT", 1, false, func(w *world, a []string) error { return w.answer("", a[0]) }},
+	"auto":       {"auto once|always|deny  (answers every later question)", 1, false, func(w *world, a []string) error { w.ed.AutoAnswer(a[0]); return nil }},
+	"cancel":     {"cancel  (by stella/session/cancel)", 0, false, cancel},
+	"drop":       {"drop  (cancels by $/cancelRequest)", 0, false, func(w *world, _ []string) error { w.ed.Cancel(w.running.id); return nil }},
 	"undoturn": {"undoturn  (stella/undo of the last turn)", 0, false, func(w *world, _ []string) error {
 		return w.call("stella/undo", map[string]string{"sessionId": w.sessions[w.current].id}, &w.undone)
 	}},
@@ -177,6 +179,9 @@ func quirk(w *world, names []string) error {
 			return fmt.Errorf("no quirk %q", n)
 		}
 	}
+	if w.ed != nil {
+		w.ed.SetOptions(w.options)
+	}
 	return nil
 }
 
@@ -232,16 +237,6 @@ func save(w *world, a []string) error {
 		return nil
 	}
 	return w.saveErr
-}
-
-func run(w *world, a []string) error {
-	c := exec.Command(a[0], a[1:]...)
-	c.Dir, c.Env = w.root, w.env
-	out, err := c.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
 }
 
 func await(w *world, a []string) error {
@@ -307,67 +302,4 @@ func restart(w *world, a []string) error {
 func kill(w *world, _ []string) error {
 	w.sessions, w.running = map[string]*session{}, nil
 	return w.proc.Kill()
-}
-
-// extern is what another program does to the disk.
-func extern(w *world, a []string) error {
-	path := w.path(a[1])
-	need := func(n int) (string, error) {
-		if len(a) <= n {
-			return "", fmt.Errorf("extern %s needs %d arguments", a[0], n)
-		}
-		return a[n], nil
-	}
-	switch a[0] {
-	case "delete":
-		return os.RemoveAll(path)
-	case "mkdir":
-		return os.MkdirAll(path, 0o755)
-	case "touch":
-		later := time.Now().Add(5 * time.Second)
-		return os.Chtimes(path, later, later)
-	}
-	arg, err := need(2)
-	if err != nil {
-		return err
-	}
-	switch a[0] {
-	case "write":
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		return writeInPlace(path, os.O_TRUNC, arg)
-	case "append":
-		return writeInPlace(path, os.O_APPEND, arg)
-	case "replace": // a new file renamed over the old one, as many programs save
-		if err := os.WriteFile(path+".new", []byte(arg), 0o644); err != nil {
-			return err
-		}
-		return os.Rename(path+".new", path)
-	case "rename":
-		return os.Rename(path, w.path(arg))
-	case "link":
-		return os.Link(path, w.path(arg))
-	case "symlink":
-		return os.Symlink(arg, path)
-	case "chmod":
-		var mode os.FileMode
-		if _, err := fmt.Sscanf(arg, "%o", &mode); err != nil {
-			return err
-		}
-		return os.Chmod(path, mode)
-	}
-	return fmt.Errorf("extern cannot %q", a[0])
-}
-
-func writeInPlace(path string, flag int, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err := f.WriteString(text); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }

@@ -23,7 +23,7 @@ import (
 //	want buffer|disk PATH is|contains|lacks TEXT   want buffer|disk PATH TEXT
 //	want absent PATH | want exists PATH
 //	want dirty PATH | want clean PATH | want closed PATH
-//	want mode PATH OCTAL | want links PATH TO
+//	want mode PATH OCTAL | want links PATH TO | want xattr PATH NAME=VALUE
 //	want stop REASON [TEXT]
 //	want text|notice|message is... TEXT (contains)
 //	want status PATH fresh|stale       in stella/guard/status, now or soon
@@ -77,6 +77,7 @@ func init() {
 		"closed":       {1, func(w *world, a []string) error { return w.wantState(a[0], false, false) }},
 		"mode":         {2, wantMode},
 		"links":        {2, wantLinks},
+		"xattr":        {2, wantXattr},
 		"stop":         {1, wantStop},
 		"text":         {1, func(w *world, a []string) error { return w.wantSaid("text", a) }},
 		"notice":       {1, func(w *world, a []string) error { return w.wantSaid("notice", a) }},
@@ -173,6 +174,15 @@ func wantLinks(w *world, a []string) error {
 		return err
 	}
 	return compare("the target of "+a[0], to, "is", a[1])
+}
+
+func wantXattr(w *world, a []string) error {
+	name, value, _ := strings.Cut(a[1], "=")
+	got, err := getXattr(w.path(a[0]), name)
+	if err != nil {
+		return err
+	}
+	return compare(name+" of "+a[0], got, "is", value)
 }
 
 func wantStop(w *world, a []string) error {
