@@ -107,3 +107,11 @@ func countLines(body string) int {
 	}
 	return n
 }
+
+// join adds all of more, in any order.
+func (r ranges) join(more [][2]int) ranges {
+	for _, x := range more {
+		r = r.add(x[0], x[1])
+	}
+	return r
+}

@@ -75,6 +75,8 @@ type Result struct {
 	Message string `json:"-"`
 	// Mine is true when every cause of a refusal is this session's own.
 	Mine bool `json:"-"`
+
+	text string // Message in paragraphs; see Text
 }
 
 // OK reports whether the call did what it was asked to do.

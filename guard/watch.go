@@ -1,0 +1,114 @@
+package guard
+
+import (
+	"context"
+	"sync"
+
+	"github.com/stella-ls/stella-ls/internal/workspace"
+)
+
+// watcher turns workspace events into announcements of changed states. Events
+// are hints and may be merged; nothing that decides about a write uses them.
+type watcher struct {
+	g      *Guard
+	cancel func()
+	wake   chan struct{}
+	quit   chan struct{}
+	done   chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	pending map[workspace.Path]bool
+	told    map[workspace.Path]workspace.Digest // disk under a dirty buffer, told to the human
+}
+
+func startWatcher(g *Guard) *watcher {
+	w := &watcher{
+		g: g, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		pending: map[workspace.Path]bool{}, told: map[workspace.Path]workspace.Digest{},
+	}
+	w.cancel = g.ws.Subscribe(func(e workspace.Event) {
+		w.mu.Lock()
+		w.pending[e.Path] = true
+		w.mu.Unlock()
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	})
+	go w.run()
+	return w
+}
+
+func (w *watcher) stop() {
+	w.cancel()
+	close(w.quit)
+	<-w.done
+}
+
+func (w *watcher) run() {
+	defer close(w.done)
+	for {
+		select {
+		case <-w.quit:
+			return
+		case <-w.wake:
+		}
+		w.mu.Lock()
+		paths := w.pending
+		w.pending = map[workspace.Path]bool{}
+		w.mu.Unlock()
+		for p := range paths {
+			w.look(p)
+		}
+	}
+}
+
+// look announces the state of p to every session that has seen it.
+func (w *watcher) look(p workspace.Path) {
+	ctx := context.Background()
+	for _, s := range w.g.all() {
+		b, known := s.belief(p)
+		if !known {
+			continue
+		}
+		s.mu.Lock()
+		last := s.announced[p]
+		s.mu.Unlock()
+		row := s.guarded(ctx, b, false)
+		if row.State == last || row.State == Writing {
+			continue
+		}
+		s.mu.Lock()
+		s.announced[p] = row.State
+		s.mu.Unlock()
+		w.g.o.Changed(s.id, []Guarded{row})
+	}
+	w.lookUnderBuffer(ctx, p)
+}
+
+// lookUnderBuffer reports a disk that changed under unsaved edits, once.
+func (w *watcher) lookUnderBuffer(ctx context.Context, p workspace.Path) {
+	b, open := w.g.ws.Document(p)
+	if !open || !b.Dirty || b.Pair.Disk == "" {
+		return
+	}
+	f, err := w.g.ws.View(ctx, w.g.ws.NameOf(p))
+	if err != nil || f.Buffer == nil || !f.Buffer.Dirty || f.Disk.Err != nil ||
+		f.Disk.Digest == f.Buffer.Pair.Disk || exactImage(f.Buffer.Text, f.Disk.Bytes) {
+		return
+	}
+	w.g.tellOverwritten(f)
+}
+
+// tellOverwritten warns the human that a save of the buffer would overwrite a
+// disk that changed beneath it; once for each content.
+func (g *Guard) tellOverwritten(f workspace.File) {
+	w := g.watch
+	w.mu.Lock()
+	known := w.told[f.Name.Path] == f.Disk.Digest
+	w.told[f.Name.Path] = f.Disk.Digest
+	w.mu.Unlock()
+	if !known {
+		g.o.Tell(f.Name.Display + " changed on disk while you have unsaved changes in the editor. Compare before you save: saving overwrites what is on disk.")
+	}
+}
