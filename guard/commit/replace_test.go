@@ -39,7 +39,7 @@ func newBench(t *testing.T) *bench {
 
 // finish waits for the parked files; nothing of ours may be left then.
 func (b *bench) finish() {
-	if err := b.Close(context.Background()); err != nil {
+	if err := b.Close(bg); err != nil {
 		b.t.Error(err)
 	}
 	filepath.WalkDir(b.dir, func(p string, _ os.DirEntry, _ error) error {
