@@ -47,20 +47,28 @@ func checkInput(schema *jsonschema.Resolved, input json.RawMessage) (json.RawMes
 	return input, ""
 }
 
-// plainSchemaError drops the library's own prefixes ("validating root: ...").
+// plainSchemaError turns the library's chain ("validating /properties/path: ...")
+// into the member and what is wrong with it.
 func plainSchemaError(err error) string {
-	s := err.Error()
+	s, at := err.Error(), ""
 	for {
 		rest, ok := strings.CutPrefix(s, "validating ")
 		if !ok {
-			return s
+			break
 		}
-		_, after, found := strings.Cut(rest, ": ")
+		where, after, found := strings.Cut(rest, ": ")
 		if !found {
-			return s
+			break
+		}
+		if member := strings.TrimPrefix(where, "/properties/"); member != where {
+			at = strings.ReplaceAll(strings.ReplaceAll(member, "/properties/", "."), "/items", "[]")
 		}
 		s = after
 	}
+	if at == "" {
+		return s
+	}
+	return at + ": " + s
 }
 
 // decode reads a checked input into v, exactly.
