@@ -1,0 +1,101 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Options are what a run needs.
+type Options struct {
+	Server string // the stella-ls binary
+	Editor string // "" (the built-in one) or "nvim"
+	Nvim   string // Neovim's binary; empty: STELLA_NVIM, then the PATH
+	Out    io.Writer
+}
+
+// limit ends a run that hangs.
+const limit = 60 * time.Second
+
+// Main is the sub-command "demo". Exit codes: 0 done, 2 usage, 5 failed.
+func Main(args []string) int {
+	f := flag.NewFlagSet("demo", flag.ContinueOnError)
+	editor := f.String("editor", "", "`nvim` plays it in a real headless Neovim (STELLA_NVIM or nvim on the PATH)")
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	if f.NArg() > 0 || (*editor != "" && *editor != "nvim") {
+		fmt.Fprintln(os.Stderr, "usage: stella-ls demo [--editor nvim]")
+		return 2
+	}
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "stella-ls demo:", err)
+		return 5
+	}
+	if err := Run(context.Background(), Options{Server: self, Editor: *editor, Out: os.Stdout}); err != nil {
+		fmt.Fprintln(os.Stderr, "stella-ls demo:", err)
+		return 5
+	}
+	return 0
+}
+
+// Run plays the demo and prints it. The error says what went otherwise than it should.
+func Run(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the demo was not over after %v", limit))
+	defer cancel()
+	s, err := newStage()
+	defer s.remove()
+	if err != nil {
+		return err
+	}
+	p := newPrinter(o.Out)
+	p.opening(o.Editor)
+	play := playFake
+	if o.Editor == "nvim" {
+		play = playNvim
+	}
+	v := &verdict{}
+	end, err := play(ctx, o, s, func(e event) {
+		v.event(e)
+		p.event(e)
+	})
+	if err != nil {
+		return err
+	}
+	if err := v.check(end); err != nil {
+		return err
+	}
+	p.closing(end)
+	return p.err
+}
+
+// event is one thing that happened, in either editor.
+type event struct {
+	Person string  `json:"person,omitempty"` // something the person did
+	Update *update `json:"update,omitempty"` // something the session did
+}
+
+// update is what stella/session/update carries, as far as the demo shows it.
+type update struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	Tool string `json:"tool"`
+	OK   *bool  `json:"ok"`
+}
+
+// ending is how things stand when the turn is over.
+type ending struct {
+	Stop   string `json:"stop"`
+	Error  string `json:"error"`
+	Buffer string `json:"buffer"`
+	Dirty  bool   `json:"dirty"`
+	Disk   string `json:"-"`
+}
