@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/stella-ls/stella-ls/contextengine/internal/text"
+)
+
+// Hit is a revision that a search found; its body was not read.
+type Hit struct {
+	Node
+	Terms text.Set
+	// Rank is its place in the search's order, from 0.
+	Rank int
+}
+
+// Frequency is in how many records each term occurs; terms that occur nowhere
+// are not in it.
+func (s *Store) Frequency(ctx context.Context, terms []string) (df map[string]int, err error) {
+	df = map[string]int{}
+	if len(terms) == 0 {
+		return df, nil
+	}
+	args := make([]any, len(terms))
+	for i, t := range terms {
+		args[i] = t
+	}
+	err = s.db.Read(ctx, func(h *sql.DB) error {
+		rows, err := h.QueryContext(ctx, "SELECT term, doc FROM search_terms WHERE term IN ("+marks(len(terms))+")", args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var term string
+			var n int
+			if err := rows.Scan(&term, &n); err != nil {
+				return err
+			}
+			df[term] = n
+		}
+		return rows.Err()
+	})
+	return df, err
+}
+
+// Size is how many records search over.
+func (s *Store) Size(ctx context.Context) (n int, err error) {
+	err = s.db.Read(ctx, func(h *sql.DB) error {
+		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE "+live).Scan(&n)
+	})
+	return n, err
+}
+
+// Match returns up to limit revisions that hold at w and have one of terms, by
+// BM25 (a label weighs three times a body), ties by id. Nodes in without are
+// left out before anything is ranked.
+func (s *Store) Match(ctx context.Context, terms []string, w When, kinds []string, without map[string]bool, limit int) ([]Hit, error) {
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	quoted := make([]string, len(terms))
+	for i, t := range terms {
+		quoted[i] = `"` + strings.ReplaceAll(t, `"`, `""`) + `"`
+	}
+	where, args := s.condition("r", w)
+	args = append([]any{strings.Join(quoted, " OR ")}, args...)
+	where, args = restrict(where, args, kinds, without)
+	query := `SELECT ` + nodeColumns + `, r.terms FROM (SELECT rowid AS hit, bm25(search, 3.0, 1.0) AS score FROM search WHERE search MATCH ?) m
+		CROSS JOIN revision r ON r.rec = m.hit JOIN node n ON n.id = r.node WHERE ` + where + ` ORDER BY m.score, r.node LIMIT ?`
+	return s.hits(ctx, query, append(args, limit))
+}
+
+func restrict(where string, args []any, kinds []string, without map[string]bool) (string, []any) {
+	if len(kinds) > 0 {
+		where += " AND r.kind IN (" + marks(len(kinds)) + ")"
+		for _, k := range kinds {
+			args = append(args, k)
+		}
+	}
+	if len(without) > 0 {
+		ids := make([]string, 0, len(without))
+		for id := range without {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		where += " AND r.node NOT IN (" + marks(len(ids)) + ")"
+		for _, id := range ids {
+			args = append(args, id)
+		}
+	}
+	return where, args
+}
+
+// ByIDs returns the revisions of ids that hold at w, in the order of ids.
+func (s *Store) ByIDs(ctx context.Context, ids []string, w When, kinds []string, without map[string]bool) ([]Hit, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	where, args := s.condition("r", w)
+	where += " AND r.node IN (" + marks(len(ids)) + ")"
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	where, args = restrict(where, args, kinds, without)
+	hits, err := s.hits(ctx, "SELECT "+nodeColumns+", r.terms FROM revision r INDEXED BY revision_node JOIN node n ON n.id = r.node WHERE "+where+" ORDER BY r.node", args)
+	if err != nil {
+		return nil, err
+	}
+	place := map[string]int{}
+	for i, id := range ids {
+		if _, ok := place[id]; !ok {
+			place[id] = i
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int { return place[a.ID] - place[b.ID] })
+	for i := range hits {
+		hits[i].Rank = i
+	}
+	return hits, nil
+}
+
+func (s *Store) hits(ctx context.Context, query string, args []any) (out []Hit, err error) {
+	err = s.db.Read(ctx, func(h *sql.DB) error {
+		rows, err := h.QueryContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		out = out[:0]
+		for rows.Next() {
+			hit, err := scanHit(rows)
+			if err != nil {
+				return err
+			}
+			hit.Rank = len(out)
+			out = append(out, hit)
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+func scanHit(rows *sql.Rows) (Hit, error) {
+	var terms []byte
+	n, err := scanNode(withExtra{rows, &terms})
+	return Hit{Node: n, Terms: text.FromBytes(terms)}, err
+}
+
+// withExtra scans one more column than the node's own.
+type withExtra struct {
+	rows  *sql.Rows
+	extra any
+}
+
+func (w withExtra) Scan(dest ...any) error { return w.rows.Scan(append(dest, w.extra)...) }
