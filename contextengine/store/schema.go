@@ -26,9 +26,10 @@ CREATE TABLE node(id TEXT PRIMARY KEY, kind TEXT NOT NULL, nkey TEXT NOT NULL, U
 CREATE TABLE body(digest TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE revision(
   rec INTEGER PRIMARY KEY, node TEXT NOT NULL, kind TEXT NOT NULL, label TEXT NOT NULL, digest TEXT NOT NULL,
-  origin TEXT NOT NULL, source TEXT NOT NULL, attrs TEXT NOT NULL, cost INTEGER NOT NULL, terms BLOB NOT NULL,` + temporal + `);
+  origin TEXT NOT NULL, source TEXT NOT NULL, attrs TEXT NOT NULL, cost INTEGER NOT NULL, terms BLOB NOT NULL, hidden INTEGER NOT NULL,` + temporal + `);
 CREATE INDEX revision_node ON revision(node, recorded_seq);
 CREATE INDEX revision_live ON revision(kind, valid_to, valid_from) WHERE ` + live + `;
+CREATE INDEX revision_searched ON revision(rec) WHERE hidden = 0 AND ` + live + `;
 CREATE TABLE edge(
   rec INTEGER PRIMARY KEY, src TEXT NOT NULL, rel TEXT NOT NULL, dst TEXT NOT NULL, attrs TEXT NOT NULL,` + temporal + `);
 CREATE INDEX edge_src ON edge(src, rel, recorded_seq);
@@ -46,7 +47,7 @@ func reindex(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM revision WHERE digest NOT IN (SELECT digest FROM body)`); err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT r.rec, r.label, b.content FROM revision r JOIN body b USING(digest) WHERE r.`+live)
+	rows, err := tx.QueryContext(ctx, `SELECT r.rec, r.label, b.content FROM revision r JOIN body b USING(digest) WHERE r.hidden = 0 AND r.`+live)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *Store) Frequency(ctx context.Context, terms []string) (df map[string]in
 // Size is how many records search over.
 func (s *Store) Size(ctx context.Context) (n int, err error) {
 	err = s.db.Read(ctx, func(h *sql.DB) error {
-		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE "+live).Scan(&n)
+		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE hidden = 0 AND "+live).Scan(&n)
 	})
 	return n, err
 }

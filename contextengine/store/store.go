@@ -105,6 +105,8 @@ type Node struct {
 	Source        string // where it lives, for people
 	Attrs         map[string]string
 	Cost          int // tokens of Content
+	// Hidden nodes are not searched (domains, tombstones).
+	Hidden bool
 	Period
 }
 
@@ -139,13 +141,13 @@ func (s *Store) condition(alias string, w When) (string, []any) {
 	return sql, args
 }
 
-const nodeColumns = `r.rec, r.node, r.kind, n.nkey, r.label, r.digest, r.origin, r.source, r.attrs, r.cost,
+const nodeColumns = `r.rec, r.node, r.kind, n.nkey, r.label, r.digest, r.origin, r.source, r.attrs, r.cost, r.hidden,
  r.valid_from, r.valid_to, r.recorded_at, r.recorded_seq, r.superseded_at, r.superseded_seq, COALESCE(r.replaces, 0), r.reason`
 
 func scanNode(rows interface{ Scan(...any) error }) (n Node, err error) {
 	var attrs string
 	var p times
-	err = rows.Scan(&n.Rec, &n.ID, &n.Kind, &n.Key, &n.Label, &n.Digest, &n.Origin, &n.Source, &attrs, &n.Cost,
+	err = rows.Scan(&n.Rec, &n.ID, &n.Kind, &n.Key, &n.Label, &n.Digest, &n.Origin, &n.Source, &attrs, &n.Cost, &n.Hidden,
 		&p.from, &p.to, &p.recorded, &n.RecordedSeq, &p.superseded, &n.SupersededSeq, &n.Replaces, &n.Reason)
 	if err != nil {
 		return n, err
@@ -261,11 +263,11 @@ func (s *Store) Body(ctx context.Context, digest string) (content string, err er
 	return content, err
 }
 
-// EdgeQuery picks edges; empty members do not restrict. Prefix matches the
-// start of Dst.
+// EdgeQuery picks edges; empty members do not restrict.
 type EdgeQuery struct {
 	Src, Rel, Dst string
-	Dsts          []string
+	Dsts          []string // any of them
+	Srcs          []string // any of them
 	When          When
 }
 
@@ -281,6 +283,12 @@ func (s *Store) Edges(ctx context.Context, q EdgeQuery) (out []Edge, err error) 
 	if q.Dsts != nil {
 		where += " AND e.dst IN (" + marks(len(q.Dsts)) + ")"
 		for _, d := range q.Dsts {
+			args = append(args, d)
+		}
+	}
+	if q.Srcs != nil {
+		where += " AND e.src IN (" + marks(len(q.Srcs)) + ")"
+		for _, d := range q.Srcs {
 			args = append(args, d)
 		}
 	}

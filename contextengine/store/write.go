@@ -100,6 +100,9 @@ func (t *Tx) Put(n Node) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if n.Hidden {
+		return true, nil
+	}
 	return true, indexText(t.ctx, t.tx, rec, n.Label, n.Content)
 }
 
@@ -127,8 +130,10 @@ func (t *Tx) closeRevision(old Node, at time.Time, reason string) error {
 	if err := t.supersede("revision", old.Rec); err != nil {
 		return err
 	}
-	if err := t.exec("DELETE FROM search WHERE rowid = ?", old.Rec); err != nil {
-		return err
+	if !old.Hidden {
+		if err := t.exec("DELETE FROM search WHERE rowid = ?", old.Rec); err != nil {
+			return err
+		}
 	}
 	if !at.After(old.ValidFrom) {
 		return nil
@@ -136,7 +141,7 @@ func (t *Tx) closeRevision(old Node, at time.Time, reason string) error {
 	closed := old
 	closed.ValidTo, closed.Replaces, closed.Reason = at, old.Rec, reason
 	rec, err := t.insertRevision(closed, terms)
-	if err != nil {
+	if err != nil || old.Hidden {
 		return err
 	}
 	var content string
@@ -152,10 +157,10 @@ func (t *Tx) supersede(table string, rec int64) error {
 
 func (t *Tx) insertRevision(n Node, terms []byte) (int64, error) {
 	t.touched = true
-	res, err := t.tx.ExecContext(t.ctx, `INSERT INTO revision(node, kind, label, digest, origin, source, attrs, cost, terms,
+	res, err := t.tx.ExecContext(t.ctx, `INSERT INTO revision(node, kind, label, digest, origin, source, attrs, cost, terms, hidden,
 		valid_from, valid_to, recorded_at, recorded_seq, superseded_at, superseded_seq, replaces, reason)
-		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		n.ID, n.Kind, n.Label, n.Digest, n.Origin, n.Source, writeAttrs(n.Attrs), n.Cost, terms,
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		n.ID, n.Kind, n.Label, n.Digest, n.Origin, n.Source, writeAttrs(n.Attrs), n.Cost, terms, n.Hidden,
 		n.ValidFrom.UnixNano(), nanos(n.ValidTo), t.At.UnixNano(), t.Seq, int64(Forever), int64(Forever), nullable(n.Replaces), n.Reason)
 	if err != nil {
 		return 0, fmt.Errorf("record %s: %w", n.ID, err)
