@@ -57,7 +57,7 @@ func (s *Session) since(b Belief, v verdict, f workspace.File) []workspace.Cause
 	switch {
 	case v == inDoubt:
 		return nil
-	case f.Buffer == nil && b.Source == fromBuffer && b.Disk == f.Disk.Digest && f.Disk.Exists:
+	case f.Buffer == nil && b.Source == fromBuffer && f.Disk.Exists && (b.Disk == f.Disk.Digest || b.DiskAt == f.Disk.Digest):
 		// The text seen was in a buffer that is closed now, and the disk never had it.
 		causes = []workspace.Cause{{Kind: workspace.HumanDiscard}}
 	case f.Buffer == nil || v == diskMoved || v == diskGone:

@@ -137,7 +137,7 @@ type written struct {
 	closed  bool             // committed on disk; truth is the disk
 	under   workspace.Digest // see Belief.Under
 	version int32
-	at      workspace.File // what it was written over
+	seq     uint64 // of the journal, when after was there
 	o       Origin
 }
 
@@ -146,7 +146,7 @@ func (s *Session) wrote(old Belief, known bool, w written) Belief {
 	b := Belief{
 		Path: w.name.Path, Display: w.name.Display, Text: workspace.DigestOf(w.after),
 		Lines: countLines(form.body), Step: w.o.Step, Tool: w.o.Tool,
-		SeenAt: s.g.now(), Seq: s.g.ws.Seq(), EditsDone: old.EditsDone + 1,
+		SeenAt: s.g.now(), Seq: w.seq, EditsDone: old.EditsDone + 1,
 		Source: fromBuffer, Version: w.version,
 	}
 	if len(w.after) <= maxBlob {

@@ -68,7 +68,7 @@ func (t *task) commitReplace(ctx context.Context, records []EditRecord) error {
 		return t.diskFailed(err)
 	}
 	t.s.g.ws.RecordDisk(t.name.Path, p.file.Disk.Digest, workspace.DigestOf(p.after), t.cause(records))
-	w := written{name: t.name, after: p.after, closed: true, at: p.file, o: t.lastOrigin()}
+	w := written{name: t.name, after: p.after, closed: true, seq: t.s.g.ws.Seq(), o: t.lastOrigin()}
 	if p.route == underEditor {
 		w.under = p.file.Buffer.Digest
 	}
@@ -94,7 +94,7 @@ func (t *task) commitCreate(ctx context.Context, records []EditRecord) error {
 		records[i].CreatedDirs = done.createdDirs
 	}
 	t.s.g.ws.RecordDisk(t.name.Path, "", workspace.DigestOf(p.after), t.cause(records))
-	t.succeed(ctx, records, written{name: t.name, after: p.after, closed: true, at: p.file, o: t.lastOrigin()},
+	t.succeed(ctx, records, written{name: t.name, after: p.after, closed: true, seq: t.s.g.ws.Seq(), o: t.lastOrigin()},
 		result{mode: done.mode, warnings: done.warnings, saved: ptr(true)})
 	after := workspace.DigestOf(p.after)
 	t.undo = func(ctx context.Context) error {

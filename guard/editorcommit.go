@@ -31,11 +31,11 @@ func (t *task) commitEditor(ctx context.Context, records []EditRecord) error {
 		Buffer: *p.file.Buffer, Splices: p.splices(), After: workspace.DigestOf(p.after),
 		Save: save, Label: "Stella: " + string(t.kind) + " " + t.name.Display,
 	}
-	answer, version, err := t.s.g.applyInEditor(ctx, t.name, w, t.cause(records))
+	answer, at, err := t.s.g.applyInEditor(ctx, t.name, w, t.cause(records))
 	if err != nil {
 		return t.editorFailed(ctx, answer, err)
 	}
-	out := written{name: t.name, after: p.after, version: version, at: p.file, o: t.lastOrigin()}
+	out := written{name: t.name, after: p.after, version: at.Version, seq: at.Seq, o: t.lastOrigin()}
 	res := result{mode: t.s.g.editorMode(), saved: ptr(answer.Saved)}
 	switch {
 	case answer.Saved:
@@ -111,7 +111,7 @@ func (p *plan) splices() []Splice {
 // applyInEditor sends w and returns when the mirror holds w.After. Errors:
 // errRaced (nothing was applied, look again), errUnknown, or a refusal of the
 // editor's in answer.Reason.
-func (g *Guard) applyInEditor(ctx context.Context, n workspace.Name, w EditorWrite, cause workspace.Cause) (EditorAnswer, int32, error) {
+func (g *Guard) applyInEditor(ctx context.Context, n workspace.Name, w EditorWrite, cause workspace.Cause) (EditorAnswer, workspace.Buffer, error) {
 	withdraw := g.ws.ExpectOwn(n.Path, w.Buffer.Digest, w.After, cause)
 	defer withdraw()
 	seen := g.expect(ctx, n.Path, w.After) // before sending: it may pass in an instant
@@ -123,19 +123,19 @@ func (g *Guard) applyInEditor(ctx context.Context, n workspace.Name, w EditorWri
 	switch {
 	case err != nil:
 		if b, ok := seen.wait(ctx, catchUpDeadline); ok {
-			return EditorAnswer{Applied: true, SaveReason: "the editor's answer was lost: " + err.Error()}, b.Version, nil
+			return EditorAnswer{Applied: true, SaveReason: "the editor's answer was lost: " + err.Error()}, b, nil
 		}
-		return answer, 0, errUnknown
+		return answer, workspace.Buffer{}, errUnknown
 	case !answer.Applied:
-		return answer, 0, g.notApplied(ctx, n.Path, w, answer)
+		return answer, workspace.Buffer{}, g.notApplied(ctx, n.Path, w, answer)
 	case answer.SHA256Applied != "" && answer.SHA256Applied != w.After:
-		return answer, 0, errUnknown
+		return answer, workspace.Buffer{}, errUnknown
 	}
 	b, ok := seen.wait(ctx, mirrorDeadline)
 	if !ok {
-		return answer, 0, errUnknown
+		return answer, workspace.Buffer{}, errUnknown
 	}
-	return answer, b.Version, nil
+	return answer, b, nil
 }
 
 // notApplied gives the document events that explain a lost compare time to
@@ -243,7 +243,7 @@ func (t *task) afterSave(ctx context.Context, answer EditorAnswer, out *written,
 			res.hookErr = "the difference that saving made is too large to show"
 			return
 		}
-		text, out.after, out.version = b.Text, []byte(b.Text), b.Version
+		text, out.after, out.version, out.seq = b.Text, []byte(b.Text), b.Version, b.Seq
 	}
 	f, err := g.ws.View(ctx, t.name)
 	if err != nil || !f.Disk.Exists || !exactImage(text, f.Disk.Bytes) {

@@ -178,18 +178,17 @@ type editor struct {
 	bufs map[string]*buffer
 	can  EditorAbilities
 
-	before     func()                           // runs between the guard's decision and the compare
-	onSave     func(string) string              // format on save
-	lie        bool                             // skips the edit and says that it was applied
-	lost       error                            // applied, but the answer never arrives
-	mute       bool                             // never answers
-	refuse     string                           // answers with this reason
-	noSave     string                           // refuses to save
-	full       bool                             // sends whole texts
-	encode     func(text string) []byte         // how a save encodes; nil: UTF-8
-	writes     []EditorWrite                    // what was asked
-	afterApply func()                           // runs right after the edit, before the answer
-	split      func(w EditorWrite) []EditorWrite // not used by most
+	before     func()                   // runs between the guard's decision and the compare
+	onSave     func(string) string      // format on save
+	lie        bool                     // skips the edit and says that it was applied
+	lost       error                    // applied, but the answer never arrives
+	mute       bool                     // never answers
+	refuse     string                   // answers with this reason
+	noSave     string                   // refuses to save
+	full       bool                     // sends whole texts
+	encode     func(text string) []byte // how a save encodes; nil: UTF-8
+	writes     []EditorWrite            // what was asked
+	afterApply func()                   // runs right after the edit, before the answer
 }
 
 type buffer struct {
@@ -345,4 +344,18 @@ func (d *editor) saveAfter(w EditorWrite, b *buffer, a *EditorAnswer) {
 	}
 	d.e.ws.DidSave(w.Buffer.URI, nil)
 	a.Saved, a.SHA256After = true, workspace.DigestOfString(b.text)
+}
+
+func (e *env) remove(name string) {
+	e.t.Helper()
+	if err := os.Remove(e.path(name)); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *env) wantGone(name string) {
+	e.t.Helper()
+	if _, err := os.Lstat(e.path(name)); !os.IsNotExist(err) {
+		e.t.Fatalf("%s is there (%v)", name, err)
+	}
 }

@@ -12,6 +12,7 @@ import (
 type watcher struct {
 	g      *Guard
 	cancel func()
+	once   sync.Once
 	wake   chan struct{}
 	quit   chan struct{}
 	done   chan struct{}
@@ -41,7 +42,7 @@ func startWatcher(g *Guard) *watcher {
 
 func (w *watcher) stop() {
 	w.cancel()
-	close(w.quit)
+	w.once.Do(func() { close(w.quit) })
 	<-w.done
 }
 

@@ -45,6 +45,11 @@ func (d *document) buffer() *Buffer {
 type expectation struct {
 	before, after Digest
 	cause         Cause
+	// An edit of several places may arrive one by one. begun is true from the
+	// step that left before; since is the journal's number at that moment.
+	begun        bool
+	since        uint64
+	clean, lossy bool // what the document was then
 }
 
 type waiter struct {
@@ -77,6 +82,7 @@ func (w *Workspace) view(p Path) *Buffer {
 		return nil
 	}
 	b := d.buffer()
+	b.Seq = w.journal.seq
 	for _, o := range w.byPath[p] {
 		if o.digest != d.digest && b.Unsure == "" {
 			b.Unsure = fmt.Sprintf("the editor has this file open twice with different text (%s and %s); save or close one", o.uri, d.uri)
@@ -221,29 +227,41 @@ func (w *Workspace) DidChange(uri string, version int32, changes []ContentChange
 	return nil
 }
 
+// begin notes that d leaves e.before, at the journal's number seq.
+func (e *expectation) begin(d *document, seq uint64) {
+	e.begun, e.since = true, seq
+	e.clean = e.before == d.pair.Text && d.pair != (Pair{}) || e.before == d.ownText && e.before != ""
+	e.lossy = d.lossyText != "" && e.before == d.lossyText
+}
+
 // settle brings the digest up to the text, attributes the step from before, and
 // wakes who waits for it. It returns the new digest.
 func (w *Workspace) settle(d *document, before Digest) Digest {
 	d.digest = DigestOfString(d.text)
 	if d.digest != before {
-		cause := Cause{Kind: HumanTyping}
+		cause, from, began := Cause{Kind: HumanTyping}, before, false
 		for i, e := range w.expected[d.path] {
-			if e.before == before && e.after == d.digest {
-				cause = e.cause
-				// Clean text stays clean by our own edit; so does lossy text.
-				wasClean := before == d.pair.Text && d.pair != (Pair{}) || before == d.ownText && before != ""
-				if wasClean {
-					d.ownText = d.digest
-				} else if d.lossyText != "" && before == d.lossyText {
-					d.lossyText = d.digest
-				}
-				w.expected[d.path] = slices.Delete(w.expected[d.path], i, i+1)
-				break
+			if e.before == before {
+				e.begin(d, w.journal.seq)
+				began = true
 			}
+			if !e.begun || e.after != d.digest {
+				continue
+			}
+			cause, from = e.cause, e.before
+			w.journal.takeBack(d.path, e.since)
+			// Clean text stays clean by our own edit; so does lossy text.
+			if e.clean {
+				d.ownText = d.digest
+			} else if e.lossy {
+				d.lossyText = d.digest
+			}
+			w.expected[d.path] = slices.Delete(w.expected[d.path], i, i+1)
+			break
 		}
-		merge := cause.Kind == HumanTyping && !d.seen
+		merge := cause.Kind == HumanTyping && !d.seen && !began
 		d.seen = false
-		w.journal.add(Entry{Path: d.path, Cause: cause, Before: State{Text: before}, After: State{Text: d.digest}}, merge)
+		w.journal.add(Entry{Path: d.path, Cause: cause, Before: State{Text: from}, After: State{Text: d.digest}}, merge)
 	}
 	w.wake(d.path)
 	return d.digest

@@ -95,6 +95,16 @@ func (j *journal) add(e Entry, merge bool) {
 	j.paths[e.Path] = append(list, e)
 }
 
+// takeBack removes the typing after the number since: steps of what turned out
+// to be one own edit.
+func (j *journal) takeBack(p Path, since uint64) {
+	list := j.paths[p]
+	for n := len(list); n > 0 && list[n-1].Seq > since && list[n-1].Cause.Kind == HumanTyping; n = len(list) {
+		list = list[:n-1]
+	}
+	j.paths[p] = list
+}
+
 // attribute gives an unexplained newest entry for the same change its cause, or adds e.
 func (j *journal) attribute(e Entry) {
 	list := j.paths[e.Path]

@@ -18,6 +18,7 @@ func (w *Workspace) View(ctx context.Context, n Name) (File, error) {
 	f := File{Name: n, Disk: disk}
 	if err == nil {
 		e = w.noteDisk(n.Path, disk.Digest, "")
+		w.join(n.Path, disk)
 	}
 	if f.Buffer = w.view(n.Path); f.Buffer != nil {
 		w.current(n.Path).seen = true
@@ -32,6 +33,21 @@ func (w *Workspace) View(ctx context.Context, n Name) (File, error) {
 		f.Disk = Disk{Err: err}
 	}
 	return f, nil
+}
+
+// join makes the pair of a buffer that the editor has loaded anew without
+// saying so: its text is exactly what the disk decodes to.
+func (w *Workspace) join(p Path, disk Disk) {
+	d := w.current(p)
+	if d == nil || !disk.Exists || d.pair == (Pair{Text: d.digest, Disk: disk.Digest}) {
+		return
+	}
+	if d.digest != disk.Digest && !isImage(d.text, disk.Bytes) {
+		return
+	}
+	d.pair = Pair{Text: d.digest, Disk: disk.Digest}
+	d.ownText, d.lossyText = "", ""
+	w.rememberImage(p, d.pair)
 }
 
 // diskOf reads the disk image of a file; names that are no paths have none.

@@ -113,6 +113,8 @@ type Buffer struct {
 	// Unsure is why the text cannot be trusted (a change that did not fit);
 	// empty when it can. Cleared by a full text.
 	Unsure string
+	// Seq is the journal's number at this moment, as in File.
+	Seq uint64
 }
 
 // Pair says that a text is the image of a disk content: the disk decodes to
