@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/stella-ls/stella-ls/internal/config"
 	"github.com/stella-ls/stella-ls/internal/server"
 )
 
@@ -96,7 +97,7 @@ func parse(fs *flag.FlagSet, args []string) (code int, done bool) {
 
 // options are what every command that opens a workspace needs.
 func options(e env, level slog.Level) (server.Options, error) {
-	home, err := server.Home(e.getenv)
+	home, err := config.Home(e.getenv)
 	return server.Options{
 		Version: version, Home: home, Env: e.getenv,
 		Log: slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}),

@@ -2,20 +2,62 @@ package server
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/stella-ls/stella-ls/agent/model"
+	"github.com/stella-ls/stella-ls/agent/model/script"
+	"github.com/stella-ls/stella-ls/internal/config"
 )
 
-// models makes the models that sessions ask for.
+// models makes the models that sessions ask for. Sessions with the same settings
+// share one: it holds connections, and a script is played once.
 type models struct {
-	o Options
-	s *settings
+	env      func(string) string
+	settings func() config.Settings
+	gate     *script.Gate
+
+	mu   sync.Mutex // guards made
+	made map[config.Model]model.Model
 }
 
-func newModels(o Options, s *settings) *models { return &models{o: o, s: s} }
+func newModels(o Options, settings func() config.Settings) *models {
+	m := &models{env: o.Env, settings: settings, made: map[config.Model]model.Model{}}
+	if o.TestHooks {
+		m.gate = &script.Gate{}
+	}
+	return m
+}
 
 func (m *models) get(name string) (model.Model, error) {
-	return nil, errors.New("this build has no model provider")
+	c := m.settings().Model
+	if name != "" {
+		c.Name = name
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if made := m.made[c]; made != nil {
+		return made, nil
+	}
+	made, err := model.Choose(c, m.env, model.Options{Gate: m.gate})
+	if err != nil {
+		return nil, err
+	}
+	m.made[c] = made
+	return made, nil
 }
 
-func (m *models) release(string) {}
+func (m *models) release(name string) {
+	if m.gate != nil {
+		m.gate.Release(name)
+	}
+}
+
+func (m *models) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var failed error
+	for _, made := range m.made {
+		failed = errors.Join(failed, model.Close(made))
+	}
+	return failed
+}

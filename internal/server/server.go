@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 
 	"github.com/stella-ls/stella-ls/agent"
@@ -15,7 +16,7 @@ import (
 // Options come from the command line and the environment.
 type Options struct {
 	Version string
-	// Home is $STELLA_HOME; see Home.
+	// Home is $STELLA_HOME; see config.Home.
 	Home string
 	Env  func(string) string
 	// Trust trusts the workspace for this run.
@@ -28,11 +29,12 @@ type Options struct {
 // LSP returns a language server over the whole program.
 func LSP(o Options) *lsp.Server {
 	return lsp.NewServer(lsp.Config{
-		Version:   o.Version,
-		Log:       o.Log,
-		TestHooks: o.TestHooks,
-		Workspace: func(roots []string) *workspace.Workspace { return newWorkspace(o, roots) },
-		Open:      func(ctx context.Context, op lsp.Opening) (*lsp.Backend, error) { return open(ctx, o, op) },
+		Version:    o.Version,
+		Log:        o.Log,
+		TestHooks:  o.TestHooks,
+		Workspace:  func(roots []string) *workspace.Workspace { return newWorkspace(o, roots) },
+		Open:       func(ctx context.Context, op lsp.Opening) (*lsp.Backend, error) { return open(ctx, o, op) },
+		Transcript: func(t agent.Transcript) (string, error) { return writeTranscript(o.Home, t) },
 	})
 }
 
@@ -45,25 +47,45 @@ func newWorkspace(o Options, roots []string) *workspace.Workspace {
 	})
 }
 
-// open builds what sessions need around an opened workspace.
-func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) {
-	s := &settings{}
-	if err := s.set(op.Settings); err != nil {
+// parts is the program around one workspace.
+type parts struct {
+	settings *settings
+	trust    *trust
+	guard    *guard.Guard
+	models   *models
+	manager  *agent.Manager
+}
+
+func (p *parts) close(ctx context.Context) error {
+	return errors.Join(p.manager.Close(ctx), p.guard.Close(ctx), p.models.close())
+}
+
+// build makes everything that sessions need.
+func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
+	if err := config.EnsureHome(o.Home); err != nil {
 		return nil, err
 	}
-	trusted := func() bool { return o.Trust || op.Trusted != nil && *op.Trusted }
+	p := &parts{}
+	p.trust = &trust{
+		editor: op.Trusted, forced: o.Trust, roots: op.Workspace.Roots,
+		store: config.NewTrust(o.Home), log: op.Log, decided: map[string]bool{},
+	}
+	p.settings = &settings{home: o.Home, root: firstRoot(op.Workspace), trusted: p.trust.trusted, editor: op.Settings,
+		problem: func(f config.Problem) { op.Tell("Stella settings: " + f.String()) }}
+	p.settings.get()
 	g, err := guard.New(guard.Options{
 		Workspace:  op.Workspace,
 		StateDir:   o.Home,
 		Editor:     op.Editor,
-		Settings:   func() config.Guard { return s.get().Guard },
-		Formatters: trusted,
+		Settings:   func() config.Guard { return p.settings.get().Guard },
+		Formatters: p.trust.trusted,
 		Changed:    op.Changed,
 		Tell:       op.Tell,
 	})
 	if err != nil {
 		return nil, err
 	}
+	p.guard = g
 	rescued, err := g.Recover(ctx)
 	if err != nil {
 		op.Log.Error("what a crash left could not be looked at", "error", err)
@@ -71,26 +93,54 @@ func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) 
 	for _, r := range rescued {
 		op.Tell("Stella: " + r)
 	}
-	models := newModels(o, s)
-	m := agent.NewManager(agent.Options{
+	p.models = newModels(o, p.settings.get)
+	p.manager = agent.NewManager(agent.Options{
 		Workspace: op.Workspace,
 		Guard:     g,
 		Client:    op.Client,
-		Model:     models.get,
-		Settings:  s.get,
-		Trusted:   trusted,
+		Model:     p.models.get,
+		Settings:  p.settings.get,
+		Trusted:   p.trust.trusted,
+		Always:    func(rule string) error { return config.Always(o.Home, rule) },
 		Log:       op.Log,
 	})
+	return p, nil
+}
+
+func firstRoot(ws *workspace.Workspace) string {
+	if roots := ws.Roots(); len(roots) > 0 {
+		return roots[0]
+	}
+	return ""
+}
+
+// open is build for a language client.
+func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) {
+	p, err := build(ctx, o, op)
+	if err != nil {
+		return nil, err
+	}
 	return &lsp.Backend{
-		Sessions:    m,
-		Reconfigure: func(section json.RawMessage) error { return s.set(section) },
-		Release:     models.release,
-		Close: func(ctx context.Context) error {
-			err := m.Close(ctx)
-			if gerr := g.Close(ctx); err == nil {
-				err = gerr
-			}
-			return err
+		Sessions: asking{p.manager, p.trust, op.Client, ctx},
+		Reconfigure: func(section json.RawMessage) error {
+			p.settings.set(section)
+			return nil
 		},
+		Release: p.models.release,
+		Close:   p.close,
 	}, nil
+}
+
+// asking puts the question about trust when the first session starts; the
+// session does not wait for it and is untrusted until it is answered.
+type asking struct {
+	*agent.Manager
+	trust *trust
+	who   agent.Client
+	base  context.Context
+}
+
+func (a asking) Start(ctx context.Context, o agent.StartOptions) (string, error) {
+	go a.trust.ask(a.base, a.who)
+	return a.Manager.Start(ctx, o)
 }
