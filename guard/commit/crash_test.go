@@ -60,7 +60,7 @@ var (
 func crashMain() {
 	f := strings.Split(os.Getenv(crashEnv), "|") // op, n, dir, state
 	at, _ := strconv.Atoi(f[1])
-	e, err := newEngine(Options{StateDir: f[3]}, testPark, 64)
+	e, err := newEngine(Options{StateDir: f[3]}, testPark)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -112,7 +112,7 @@ func crashOnce(t *testing.T, op string, n int) (done bool) {
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatalf("the child ended with %v", err)
 	}
-	e, newErr := newEngine(Options{StateDir: state}, testPark, 64)
+	e, newErr := newEngine(Options{StateDir: state}, testPark)
 	if newErr != nil {
 		t.Fatal(newErr)
 	}
@@ -200,7 +200,7 @@ func TestCrashWhileParked(t *testing.T) {
 	if err := writeAs("late-append", dir+"/a.go", theirs, nil); err != nil {
 		t.Fatal(err)
 	}
-	e, err := newEngine(Options{StateDir: state}, testPark, 64)
+	e, err := newEngine(Options{StateDir: state}, testPark)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,14 +223,14 @@ func temporaries(dir string) []string {
 func TestRecoverLeavesTheLiving(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	os.WriteFile(dir+"/a.go", []byte("base\n"), 0o644)
-	first, err := newEngine(Options{StateDir: state}, testPark*20, 64)
+	first, err := newEngine(Options{StateDir: state}, testPark*20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := first.Replace(bg, Request{Path: dir + "/a.go", Expect: digest("base\n"), Candidate: []byte("ours\n")}); err != nil {
 		t.Fatal(err)
 	}
-	second, err := newEngine(Options{StateDir: state}, testPark, 64)
+	second, err := newEngine(Options{StateDir: state}, testPark)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,9 @@ type Options struct {
 	// OnRace hears of writes that arrived after a successful commit. It is called
 	// on the engine's own goroutine and must not call the engine.
 	OnRace func(Race)
+	// MaxParked bounds the files that are kept parked at once; a commit that would
+	// need one more waits for a place. 0 means 512. Each holds two descriptors.
+	MaxParked int
 }
 
 // Engine commits changes to disk. It is safe for concurrent use; calls on one
@@ -47,14 +50,17 @@ type Engine struct {
 }
 
 // New opens the state directory and takes an instance of the intent record.
-func New(o Options) (*Engine, error) { return newEngine(o, defaultPark, defaultMaxParked) }
+func New(o Options) (*Engine, error) { return newEngine(o, defaultPark) }
 
-func newEngine(o Options, park time.Duration, maxParked int) (*Engine, error) {
+func newEngine(o Options, park time.Duration) (*Engine, error) {
 	if o.StateDir == "" {
 		return nil, errors.New("commit: Options.StateDir is empty")
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.MaxParked <= 0 {
+		o.MaxParked = defaultMaxParked
 	}
 	if o.Tell == nil {
 		o.Tell = func(string) {}
@@ -72,7 +78,7 @@ func newEngine(o Options, park time.Duration, maxParked int) (*Engine, error) {
 	}
 	return &Engine{
 		opt: o, store: store, intents: in,
-		slots: make(chan struct{}, maxParked),
+		slots: make(chan struct{}, o.MaxParked),
 		abort: make(chan struct{}),
 		park:  park,
 		hook:  func(string) {},

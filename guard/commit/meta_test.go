@@ -375,7 +375,7 @@ func TestPathAlwaysExists(t *testing.T) {
 // TestParkedAreBounded: with room for two, a third commit waits for a place and none is cut short.
 func TestParkedAreBounded(t *testing.T) {
 	dir := t.TempDir()
-	e, err := newEngine(Options{StateDir: t.TempDir()}, testPark, 2)
+	e, err := newEngine(Options{StateDir: t.TempDir(), MaxParked: 2}, testPark)
 	if err != nil {
 		t.Fatal(err)
 	}

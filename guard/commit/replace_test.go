@@ -28,7 +28,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), race: make(chan Race, 16)}
-	e, err := newEngine(Options{StateDir: t.TempDir(), OnRace: func(r Race) { b.race <- r }}, testPark, 64)
+	e, err := newEngine(Options{StateDir: t.TempDir(), OnRace: func(r Race) { b.race <- r }}, testPark)
 	if err != nil {
 		t.Fatal(err)
 	}
