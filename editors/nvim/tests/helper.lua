@@ -4,6 +4,7 @@ local M = { passed = 0, failed = 0 }
 M.here = vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p')))
 M.plugin = vim.fs.dirname(M.here)
 vim.opt.runtimepath:prepend(M.plugin)
+vim.cmd.source(M.plugin .. '/plugin/stella.lua')
 vim.o.swapfile = false
 vim.o.hidden = true
 
