@@ -26,6 +26,7 @@ end
 ---@return table
 function M.config()
   local c = config.get()
+  require('stella.actions').register()
   local caps = vim.lsp.protocol.make_client_capabilities()
   caps.experimental = vim.tbl_deep_extend('force', caps.experimental or {}, {
     stella = { applyEdit = true, diagnostics = true, permission = true },
