@@ -1,0 +1,146 @@
+// stella/applyEdit: compare the document with what the server computed its edit
+// from, and apply. There is no await between the comparison and applyEdit, and
+// the workbench compares the version once more on its side.
+import * as vscode from 'vscode';
+import type { LanguageClient } from 'vscode-languageclient/node';
+import type { ApplyEditParams, ApplyEditResult } from './protocol';
+import { sha256 } from './text';
+
+interface Stamp { mtime: number; size: number }
+
+/** What the disk was when a document was last loaded or saved. */
+export class DiskStamps implements vscode.Disposable {
+  private readonly known = new Map<string, Stamp>();
+  private readonly subs: vscode.Disposable[] = [];
+
+  constructor() {
+    this.subs.push(
+      vscode.workspace.onDidOpenTextDocument((d) => void this.take(d)),
+      vscode.workspace.onDidSaveTextDocument((d) => void this.take(d)),
+      vscode.workspace.onDidCloseTextDocument((d) => this.known.delete(d.uri.toString())),
+      // A clean document that changes without becoming dirty was reloaded from disk.
+      vscode.workspace.onDidChangeTextDocument((e) => { if (!e.document.isDirty) void this.take(e.document); }),
+    );
+    for (const d of vscode.workspace.textDocuments) void this.take(d);
+  }
+
+  private async take(d: vscode.TextDocument): Promise<void> {
+    if (d.uri.scheme !== 'file') return;
+    const s = await stat(d.uri);
+    if (s && !d.isClosed && !d.isDirty) this.known.set(d.uri.toString(), s);
+  }
+
+  /** Why a document must not be saved now; undefined when nothing stands against it. */
+  async obstacle(d: vscode.TextDocument): Promise<string | undefined> {
+    if (d.isUntitled) return 'the document has no file yet';
+    const known = this.known.get(d.uri.toString());
+    const now = await stat(d.uri);
+    if (!now) return 'the file was deleted on disk';
+    if (!known) return 'it is not known what was on disk when the document was opened';
+    if (known.mtime !== now.mtime || known.size !== now.size) return 'the file changed on disk since the document was loaded';
+    return undefined;
+  }
+
+  dispose(): void {
+    for (const s of this.subs) s.dispose();
+  }
+}
+
+async function stat(uri: vscode.Uri): Promise<Stamp | undefined> {
+  try {
+    const s = await vscode.workspace.fs.stat(uri);
+    return { mtime: s.mtime, size: s.size };
+  } catch {
+    return undefined;
+  }
+}
+
+export class Applier {
+  constructor(private readonly client: Pick<LanguageClient, 'protocol2CodeConverter'>, private readonly stamps: DiskStamps) {}
+
+  async apply(p: ApplyEditParams): Promise<ApplyEditResult> {
+    const converter = this.client.protocol2CodeConverter;
+    const uri = converter.asUri(p.uri);
+    const doc = vscode.workspace.textDocuments.find((d) => d.uri.toString() === uri.toString() && !d.isClosed);
+    if (!doc) return refused('closed', 0, '');
+    const text = doc.getText();
+    const digest = sha256(text);
+    if (digest !== p.sha256) return refused('content', doc.version, digest);
+    if (doc.version !== p.version) return refused('version', doc.version, digest);
+    const wasDirty = doc.isDirty;
+    const edit = new vscode.WorkspaceEdit();
+    edit.set(uri, p.edits.map((e) => new vscode.TextEdit(converter.asRange(e.range), e.newText)));
+    const change = nextChange(doc);
+    const applying = vscode.workspace.applyEdit(edit); // from the comparison to here: no await
+    let ok: boolean;
+    try {
+      ok = await applying;
+    } catch {
+      change.dispose();
+      return refused('error', doc.version, sha256(doc.getText()));
+    }
+    if (!ok) {
+      change.dispose();
+      return refused(doc.version === p.version && (await readonly(uri)) ? 'readonly' : 'version', doc.version, sha256(doc.getText()));
+    }
+    const done = p.edits.length === 0 ? { version: doc.version, text: doc.getText() } : change.first() ?? { version: doc.version, text: doc.getText() };
+    change.dispose();
+    const result: ApplyEditResult = { applied: true, version: done.version, sha256_applied: sha256(done.text), saved: false };
+    if (p.save) await this.save(doc, wasDirty, result);
+    return result;
+  }
+
+  private async save(doc: vscode.TextDocument, wasDirty: boolean, r: ApplyEditResult): Promise<void> {
+    if (wasDirty) {
+      r.save_reason = 'the document held unsaved changes';
+      return;
+    }
+    if (sha256(doc.getText()) !== r.sha256_applied) {
+      r.save_reason = 'somebody typed meanwhile';
+      return;
+    }
+    const obstacle = await this.stamps.obstacle(doc);
+    if (obstacle !== undefined) {
+      r.save_reason = obstacle;
+      return;
+    }
+    let saved = false;
+    try {
+      saved = await doc.save();
+    } catch (e) {
+      r.save_reason = e instanceof Error ? e.message : String(e);
+      return;
+    }
+    if (!saved) {
+      r.save_reason = 'the editor did not save the file';
+      return;
+    }
+    r.saved = true;
+    r.version = doc.version;
+    // Unsaved again: somebody typed during the save, and what the disk holds is
+    // not known here; the server looks for itself.
+    if (!doc.isDirty) r.sha256_after = sha256(doc.getText());
+  }
+}
+
+function refused(reason: NonNullable<ApplyEditResult['reason']>, version: number, digest: string): ApplyEditResult {
+  return { applied: false, reason, version, sha256_applied: digest, saved: false };
+}
+
+async function readonly(uri: vscode.Uri): Promise<boolean> {
+  try {
+    const s = await vscode.workspace.fs.stat(uri);
+    return s.permissions === vscode.FilePermission.Readonly || vscode.workspace.fs.isWritableFileSystem(uri.scheme) === false;
+  } catch {
+    return false;
+  }
+}
+
+/** Keeps the text of the document right after its next change, before anything typed later. */
+function nextChange(doc: vscode.TextDocument): { first(): { version: number; text: string } | undefined; dispose(): void } {
+  let got: { version: number; text: string } | undefined;
+  const sub = vscode.workspace.onDidChangeTextDocument((e) => {
+    if (e.document === doc && e.contentChanges.length > 0) got ??= { version: doc.version, text: doc.getText() };
+  });
+  return { first: () => got, dispose: () => sub.dispose() };
+}

@@ -1,0 +1,64 @@
+// Pure functions on texts and diffs; nothing here knows VS Code.
+import { createHash } from 'node:crypto';
+
+/** The digest of a text's UTF-8 bytes. Synchronous on purpose: nothing may be awaited between comparing and applying. */
+export function sha256(text: string): string {
+  return 'sha256:' + createHash('sha256').update(text, 'utf8').digest('hex');
+}
+
+/** The two sides of a unified diff's hunks, as whole texts that a diff editor can show. */
+export function sides(diff: string): { before: string; after: string } {
+  const before: string[] = [];
+  const after: string[] = [];
+  for (const line of diff.split('\n')) {
+    if (line.startsWith('---') || line.startsWith('+++') || line.startsWith('\\')) continue;
+    if (line.startsWith('@@')) {
+      before.push(line);
+      after.push(line);
+    } else if (line.startsWith('-')) {
+      before.push(line.slice(1));
+    } else if (line.startsWith('+')) {
+      after.push(line.slice(1));
+    } else if (line.startsWith(' ')) {
+      before.push(line.slice(1));
+      after.push(line.slice(1));
+    } else if (line !== '') { // a note, such as how much was cut
+      before.push(line);
+      after.push(line);
+    }
+  }
+  return { before: before.join('\n') + '\n', after: after.join('\n') + '\n' };
+}
+
+export interface StatusCounts { running: boolean; step: number; waiting: boolean; fresh: number; stale: number; problem?: string }
+
+/** What the status bar says: words, never colour alone. */
+export function statusText(s: StatusCounts): string {
+  if (s.problem !== undefined) return `$(warning) stella: ${s.problem}`;
+  const parts: string[] = [];
+  let icon = '$(eye)';
+  if (s.waiting) {
+    parts.push('waiting for you');
+    icon = '$(question)';
+  } else if (s.running) {
+    parts.push(`working, step ${s.step}`);
+    icon = '$(sync~spin)';
+  } else {
+    parts.push('idle');
+  }
+  if (s.fresh + s.stale > 0) parts.push(`${s.fresh + s.stale} guarded`);
+  if (s.stale > 0) {
+    parts.push(`${s.stale} stale`);
+    icon = s.running ? icon : '$(warning)';
+  }
+  return `${icon} stella: ${parts.join(', ')}`;
+}
+
+/** How long to wait before the nth restart (from 1), in milliseconds; undefined when it is enough. */
+export function backOff(n: number): number | undefined {
+  return n > 5 ? undefined : Math.min(500 * 2 ** (n - 1), 8000);
+}
+
+export function escapeHtml(s: string): string {
+  return s.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+}
