@@ -1,0 +1,166 @@
+// Ctx owns the language client, its restarts, and what the parts share.
+import * as vscode from 'vscode';
+import { CloseAction, ErrorAction, LanguageClient, State, Trace, type LanguageClientOptions, type ServerOptions, type StaticFeature } from 'vscode-languageclient/node';
+import { Applier, DiskStamps } from './apply';
+import { findServer } from './bootstrap';
+import { Guarded } from './guarded';
+import { answerPermission, listDiagnostics } from './answers';
+import { Method, type ApplyEditParams, type DiagnosticsResult, type GuardStatusParams, type PermissionParams, type SessionUpdateParams } from './protocol';
+import { Sessions } from './sessions';
+import { StatusItem } from './status';
+import { backOff } from './text';
+
+export class Ctx implements vscode.Disposable {
+  readonly log = vscode.window.createOutputChannel('Stella', { log: true });
+  readonly trace = vscode.window.createOutputChannel('Stella Trace');
+  readonly status = new StatusItem();
+  readonly guarded = new Guarded(this.status);
+  readonly stamps = new DiskStamps();
+  readonly sessions = new Sessions(this);
+  client: LanguageClient | undefined;
+  private starting: Promise<void> | undefined;
+  private stopped = false;
+  private failures = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(readonly extension: vscode.ExtensionContext) {}
+
+  /** Starts the server; calls made meanwhile share one start. */
+  start(): Promise<void> {
+    this.starting ??= this.startOnce().finally(() => { this.starting = undefined; });
+    return this.starting;
+  }
+
+  async restart(): Promise<void> {
+    this.failures = 0;
+    await this.stopClient();
+    await this.start();
+  }
+
+  private async startOnce(): Promise<void> {
+    if (this.client?.state === State.Running) return;
+    await this.stopClient();
+    let binary;
+    try {
+      binary = await findServer(this.extension, this.log);
+    } catch (e) {
+      this.failed(e instanceof Error ? e.message : String(e));
+      return;
+    }
+    const server: ServerOptions = { command: binary.command, args: binary.args };
+    const client = new LanguageClient('stella', 'Stella', server, this.options());
+    client.registerFeature(capabilities);
+    this.client = client;
+    const applier = new Applier(client, this.stamps);
+    client.onRequest(Method.applyEdit, (p: ApplyEditParams) => applier.apply(p));
+    client.onRequest(Method.permission, (p: PermissionParams) => answerPermission(p, this.status));
+    client.onRequest(Method.diagnostics, (p: { uri?: string }): DiagnosticsResult => listDiagnostics(p.uri, client));
+    client.onNotification(Method.sessionUpdate, (p: SessionUpdateParams) => this.sessions.update(p));
+    client.onNotification(Method.guardStatus, (p: GuardStatusParams) => this.guarded.status(p));
+    try {
+      await client.start();
+      await client.setTrace(traceLevel());
+      this.status.set({ problem: undefined });
+      this.log.info('the server runs');
+      // Longer up than a crash loop would be: the next failure starts counting anew.
+      this.timer = setTimeout(() => { this.failures = 0; }, 60_000);
+      void this.sessions.offerResume();
+    } catch (e) {
+      this.failed(`the server did not start: ${e instanceof Error ? e.message : String(e)}`);
+    }
+  }
+
+  private options(): LanguageClientOptions {
+    const conf = vscode.workspace.getConfiguration('stella');
+    return {
+      documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
+      initializationOptions: { trusted: vscode.workspace.isTrusted, settings: conf.get<object>('settings', {}) },
+      outputChannel: this.log,
+      traceOutputChannel: this.trace as vscode.LogOutputChannel,
+      synchronize: { configurationSection: 'stella' },
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        // Restarting is ours: with back-off, one at a time, and a button at the end.
+        closed: () => {
+          this.lost();
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+    };
+  }
+
+  /** The server went away without being asked to. */
+  private lost(): void {
+    this.sessions.lost();
+    this.guarded.clear();
+    if (this.stopped) return;
+    const wait = backOff(++this.failures);
+    if (wait === undefined) {
+      this.failed('the server keeps stopping');
+      return;
+    }
+    this.status.set({ problem: 'server stopped, restarting' });
+    this.log.warn(`the server stopped; starting it again in ${wait} ms (${this.failures})`);
+    this.timer = setTimeout(() => void this.start(), wait);
+  }
+
+  private failed(why: string): void {
+    this.log.error(why);
+    this.status.set({ problem: 'not running' });
+    void vscode.window.showErrorMessage(`Stella: ${why}`, 'Restart', 'Show Log').then((a) => {
+      if (a === 'Restart') void this.restart();
+      if (a === 'Show Log') this.log.show();
+    });
+  }
+
+  /** The running client, or undefined after telling the person. */
+  async ready(): Promise<LanguageClient | undefined> {
+    if (this.client?.state !== State.Running) await this.start();
+    if (this.client?.state === State.Running) return this.client;
+    return undefined;
+  }
+
+  private async stopClient(): Promise<void> {
+    clearTimeout(this.timer);
+    const c = this.client;
+    this.client = undefined;
+    if (!c) return;
+    this.stopped = true;
+    try {
+      if (c.state === State.Running) await c.stop(2000);
+      await c.dispose();
+    } catch (e) {
+      this.log.warn(`stopping the server: ${String(e)}`);
+    } finally {
+      this.stopped = false;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.stopClient();
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.guarded.dispose();
+    this.status.dispose();
+    this.stamps.dispose();
+    this.sessions.dispose();
+    this.log.dispose();
+    this.trace.dispose();
+  }
+}
+
+const capabilities: StaticFeature = {
+  fillClientCapabilities(c) {
+    const experimental = (c.experimental ?? {}) as Record<string, unknown>;
+    c.experimental = { ...experimental, stella: { applyEdit: true, diagnostics: true, permission: true } };
+  },
+  initialize() { /* nothing to register */ },
+  getState() { return { kind: 'static' }; },
+  clear() { /* nothing was kept */ },
+};
+
+function traceLevel(): Trace {
+  return Trace.fromString(vscode.workspace.getConfiguration('stella').get('trace.server', 'off'));
+}
