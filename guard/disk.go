@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -21,6 +22,8 @@ type diskCommitter interface {
 	remove(ctx context.Context, n workspace.Name, expect workspace.Digest) (committed, error)
 	// move renames n.Link to to, where nothing may be.
 	move(ctx context.Context, n workspace.Name, expect workspace.Digest, to workspace.Name) (committed, error)
+	// keep stores content that a change is about to take away, durably.
+	keep(n workspace.Name, why string, content []byte, mode fs.FileMode) error
 	recover(ctx context.Context) ([]string, error)
 	close(ctx context.Context) error
 }

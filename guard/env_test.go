@@ -51,7 +51,11 @@ func newEnv(t testing.TB, with ...func(*Options)) *env {
 		t.Fatal(err)
 	}
 	e.g, e.s = g, g.Session("s-1", dir)
-	t.Cleanup(func() { g.Close(context.Background()) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel() // no need to wait for parked files
+		g.Close(ctx)
+	})
 	return e
 }
 

@@ -63,7 +63,7 @@ func spansUpTo(spans []located, last int) []located {
 func (t *task) recordPreImages(ctx context.Context, records []EditRecord) error {
 	rec := t.s.g.o.Recorder
 	if rec == nil {
-		return nil
+		return t.keepReplaced(records)
 	}
 	for i, e := range records {
 		if err := rec.PreImage(ctx, e); err != nil {
@@ -72,6 +72,16 @@ func (t *task) recordPreImages(ctx context.Context, records []EditRecord) error 
 		}
 	}
 	return nil
+}
+
+// keepReplaced puts content that a delete or a whole replacement takes away into
+// the displaced store, when there is no record to hold it.
+func (t *task) keepReplaced(records []EditRecord) error {
+	e := records[0]
+	if e.BeforeAbsent || t.kind != ChangeDelete && t.kind != ChangeWrite || t.isLink() {
+		return nil
+	}
+	return t.s.g.disk.keep(t.name, string(t.kind)+" by session "+t.s.id, e.Before, t.plan.file.Disk.Mode)
 }
 
 func (t *task) abandon(ctx context.Context, records []EditRecord) {

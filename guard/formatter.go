@@ -15,6 +15,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/stella-ls/stella-ls/guard/commit"
 	"github.com/stella-ls/stella-ls/internal/config"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -25,9 +26,11 @@ const (
 	maxFormatted  = 64 << 20
 )
 
-// OwnTemporary reports whether a file's name is that of a formatter's candidate;
-// such files are never workspace changes.
-func OwnTemporary(path string) bool { return strings.HasPrefix(filepath.Base(path), formatPrefix) }
+// OwnTemporary reports whether a file's name is that of a candidate of this
+// package; such files are never workspace changes.
+func OwnTemporary(path string) bool {
+	return strings.HasPrefix(filepath.Base(path), formatPrefix) || commit.IsTemporary(path)
+}
 
 // format runs the formatters that the settings name for n on a candidate. A
 // formatter that fails leaves the candidate as it was before it; why comes back

@@ -68,7 +68,7 @@ func New(o Options) (*Guard, error) {
 	}
 	g := &Guard{o: o, ws: o.Workspace, disk: o.disk, sessions: map[string]*Session{}}
 	if g.disk == nil {
-		d, err := openDisk(g)
+		d, err := openEngine(g)
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func (s *Session) staleText(b Belief, v verdict, f workspace.File, r Result) (me
 		}
 		return m + " Re-read the file, or reload it in the editor, and redo the change against what is there now. " + notWritten, next
 	case inDoubt:
-		return "refusing to write: it is not known whether your last change of " + p + " took effect (" + b.Doubt + "). Re-read the file. Nothing was written.", next
+		return "refusing to write: your last change of " + p + " may not be there: " + b.Doubt + ". Re-read the file and redo the change against what is there now. " + notWritten, next
 	}
 	if r.Mine {
 		return "refusing to write: " + p + " changed since the version you name as base, by " + strings.Join(r.ChangedBy, ", ") +

@@ -10,9 +10,8 @@ import (
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
-func openDisk(g *Guard) (diskCommitter, error) { return plainDisk{}, nil }
-
-// plainDisk compares, then renames.
+// plainDisk compares, then renames: a stand-in for the engine where tests need
+// speed and nobody races.
 type plainDisk struct{}
 
 func (plainDisk) holds(path string, expect workspace.Digest) error {
@@ -92,5 +91,6 @@ func (d plainDisk) move(_ context.Context, n workspace.Name, expect workspace.Di
 	return committed{mode: "rename"}, os.Rename(n.Link, to.Link)
 }
 
-func (plainDisk) recover(context.Context) ([]string, error) { return nil, nil }
-func (plainDisk) close(context.Context) error               { return nil }
+func (plainDisk) keep(workspace.Name, string, []byte, fs.FileMode) error { return nil }
+func (plainDisk) recover(context.Context) ([]string, error)              { return nil, nil }
+func (plainDisk) close(context.Context) error                            { return nil }
