@@ -92,6 +92,7 @@ type Manager struct {
 
 	mu       sync.Mutex // guards what follows; held for memory only
 	sessions map[string]*Session
+	servers  map[string]*tools.MCP // by folder
 	closed   bool
 }
 
@@ -112,7 +113,7 @@ func NewManager(o Options) *Manager {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{o: o, compactAt: compactAt, compactTo: compactTo, sessions: map[string]*Session{}}
+	m := &Manager{o: o, compactAt: compactAt, compactTo: compactTo, sessions: map[string]*Session{}, servers: map[string]*tools.MCP{}}
 	m.life, m.end = context.WithCancel(context.Background())
 	m.perm = &tools.Permissions{
 		Settings: func() config.Permissions { return o.Settings().Permissions },
@@ -184,6 +185,15 @@ func (m *Manager) all() []*Session {
 		out = append(out, s)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].id < out[j].id })
+	return out
+}
+
+func (m *Manager) folders() (out []*tools.MCP) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.servers {
+		out = append(out, s)
+	}
 	return out
 }
 
@@ -299,6 +309,9 @@ func (m *Manager) Close(ctx context.Context) error {
 		m.work.Wait()
 		for _, s := range m.all() {
 			s.tools.Wait()
+		}
+		for _, servers := range m.folders() {
+			servers.Close()
 		}
 		close(finished)
 	}()

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stella-ls/stella-ls/agent/model"
 	"github.com/stella-ls/stella-ls/agent/tools"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/secret"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -28,6 +30,12 @@ type Session struct {
 	guard  *guard.Session
 	tools  *tools.Registry
 	hooks  *tools.Hooks
+	custom atomic.Bool // the folder's custom tools were read
+	// refused are names of tools that could not be added, each told once.
+	refused sync.Map
+
+	// early are notices from before the first turn.
+	early []string
 
 	mail chan func(*state)
 	gone chan struct{} // closed when serve has ended
@@ -45,7 +53,7 @@ type state struct {
 	log     []entry
 	turn    *turn    // the running one
 	steer   []Prompt // waiting for the next step boundary
-	// said are notices from the time before the first turn.
+	// said are notices that wait for the next turn.
 	said []string
 }
 
@@ -93,6 +101,15 @@ func (m *Manager) open(ctx context.Context, o StartOptions, root string, brain m
 			return nil, err
 		}
 	}
+	for _, p := range s.extend(ctx) {
+		s.early = append(s.early, p.Error())
+	}
+	if m.o.Trusted() {
+		m.mcp(root).Settle(ctx, mcpSettle)
+		if err := s.hooks.Session(ctx, "session_start", s.id); err != nil {
+			s.early = append(s.early, secret.Mask(err.Error()))
+		}
+	}
 	var err error
 	if s.prefix, err = bakePrefix(ctx, m.o.Context, s.id, s.mark, root); err != nil {
 		return nil, fmt.Errorf("the context engine could not prepare the session: %w", err)
@@ -104,7 +121,7 @@ func (m *Manager) open(ctx context.Context, o StartOptions, root string, brain m
 func (s *Session) serve() {
 	defer s.m.work.Done()
 	defer close(s.gone)
-	st := state{status: Idle, updated: s.m.o.Clock()}
+	st := state{status: Idle, updated: s.m.o.Clock(), said: s.early}
 	for {
 		if s.m.life.Err() != nil && st.turn == nil {
 			return

@@ -39,7 +39,7 @@ const (
 	outputHead = 12 << 10
 	outputTail = 20 << 10
 	// drainGrace is how long output of a killed group may still arrive.
-	drainGrace = 50 * time.Millisecond
+	drainGrace = 200 * time.Millisecond
 	// runMark is an environment variable by which descendants that left the
 	// process group (daemons) are found.
 	runMark = "STELLA_RUN"

@@ -79,6 +79,10 @@ func (r *Registry) Add(t Tool) error {
 		return fmt.Errorf("tool %s: a tool mutates exactly when it is a Mutator", spec.Name)
 	}
 	schema, err := compile(spec.Schema)
+	if err != nil && spec.Lenient {
+		r.o.Log.Warn("a tool's schema cannot be checked", "tool", spec.Name, "err", err.Error())
+		schema, err = compile([]byte(`{"type":"object"}`))
+	}
 	if err != nil {
 		return fmt.Errorf("tool %s: %w", spec.Name, err)
 	}

@@ -91,7 +91,7 @@ func (t searchText) Run(ctx context.Context, env Env, call Call) (Result, error)
 		}
 		return pathResult(in.Path, err), nil
 	}
-	s := search{files: t.files, re: re, limit: in.Limit, call: call, named: start.Display}
+	s := search{files: t.files, re: re, limit: in.Limit, call: call, many: len(found.files) != 1 || found.files[0] != string(start.Path)}
 	if s.limit == 0 {
 		s.limit = searchHits
 	}
@@ -107,7 +107,7 @@ type search struct {
 	re       *regexp.Regexp
 	limit    int
 	call     Call
-	named    string // the path that the call named
+	many     bool // a directory is searched, not one named file
 	body     strings.Builder
 	observed []guard.Observation
 	object   searchObject
@@ -140,10 +140,10 @@ func (s *search) run(ctx context.Context, paths []string) (Result, error) {
 // file searches one file and keeps what was shown of it as observations.
 func (s *search) file(ctx context.Context, full string) {
 	name, err := s.ws.Resolve("", full)
-	if err != nil || !name.Inside() {
-		return // a link that leads out
+	if err != nil || !name.Inside() || (s.many && name.Link != string(name.Path)) {
+		return // links are not followed: their targets inside are searched themselves
 	}
-	if secretName(name.Display) {
+	if secretName(name.Display) || secretName(string(name.Path)) {
 		s.object.Secret++
 		return
 	}

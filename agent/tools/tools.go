@@ -44,8 +44,11 @@ type Spec struct {
 	Name        string
 	Description string          // the text that the model reads
 	Schema      json.RawMessage // JSON Schema of an object
-	Effect      Effect
-	Permission  Permission
+	// Lenient accepts a schema that cannot be compiled: its inputs are then only
+	// checked by whoever runs the tool (an MCP server).
+	Lenient    bool
+	Effect     Effect
+	Permission Permission
 	// PathKeys are input members that name files the call would change; for
 	// Opaque tools they are checked against the beliefs before the call.
 	PathKeys []string

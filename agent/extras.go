@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/stella-ls/stella-ls/agent/tools"
+	"github.com/stella-ls/stella-ls/internal/secret"
+)
+
+// mcpSettle is how long the start of a session waits for slow MCP servers; the
+// tools of slower ones appear in the middle of it.
+const mcpSettle = 3 * time.Second
+
+// mcp returns the MCP servers of a folder, which its sessions share. They are
+// started when the folder is trusted.
+func (m *Manager) mcp(root string) *tools.MCP {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.servers[root] == nil {
+		m.servers[root] = tools.NewMCP(m.o.Workspace, root, m.o.Log, m.report)
+	}
+	return m.servers[root]
+}
+
+// report puts a sentence before people, in the sessions that run, or else at
+// the beginning of their next turn.
+func (m *Manager) report(text string) {
+	text = secret.Mask(text)
+	m.o.Log.Warn(text)
+	for _, s := range m.all() {
+		_ = s.do(func(st *state) {
+			if len(st.said) < 20 {
+				st.said = append(st.said, text)
+			}
+		})
+	}
+}
+
+// extend adds the tools that the project defines, once it is trusted, and those
+// that became ready in the meantime.
+func (s *Session) extend(ctx context.Context) (problems []error) {
+	if s.m.o.Trusted() {
+		servers := s.m.mcp(s.root)
+		servers.Start(s.m.life)
+		if s.custom.CompareAndSwap(false, true) {
+			list, wrong := tools.Custom(ctx, s.m.o.Workspace, s.root)
+			problems = append(problems, wrong...)
+			problems = append(problems, s.add(list)...)
+		}
+		problems = append(problems, s.add(servers.Tools())...)
+	}
+	if g := s.m.o.Graph; g != nil && g.Ready() {
+		problems = append(problems, s.add([]tools.Tool{tools.GraphQueryTool(g)})...)
+	}
+	return problems
+}
+
+// add registers tools that are not there yet.
+func (s *Session) add(list []tools.Tool) (problems []error) {
+	for _, t := range list {
+		name := t.Spec().Name
+		if s.tools.Has(name) {
+			continue
+		}
+		if _, told := s.refused.Load(name); told {
+			continue
+		}
+		if err := s.tools.Add(t); err != nil {
+			s.refused.Store(name, true)
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}
+
+// refreshTools is extend at a step boundary.
+func (t *turn) refreshTools() {
+	for _, p := range t.s.extend(t.ctx) {
+		t.notice(p.Error())
+	}
+}
