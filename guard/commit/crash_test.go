@@ -24,7 +24,8 @@ var crashOps = map[string]struct {
 	theirs bool // another program wrote within the call: its version must be found
 }{
 	"replace": {run: func(e *Engine, dir string, _ func(string)) {
-		e.Replace(bg, Request{Path: dir + "/a.go", Root: dir, Expect: digest(baseText), Candidate: []byte(oursText)})
+		res, err := e.Replace(bg, Request{Path: dir + "/a.go", Root: dir, Expect: digest(baseText), Candidate: []byte(oursText)})
+		fmt.Printf("mode=%s %q %v\n", res.Mode, res.Warnings, err)
 	}, whole: map[string][]string{"a.go": {baseText, oursText}}},
 	"replace-raced": {run: func(e *Engine, dir string, inner func(string)) {
 		var once atomic.Bool
@@ -68,7 +69,7 @@ func crashMain() {
 	var n atomic.Int32
 	die := func(p string) {
 		if int(n.Add(1)) == at {
-			fmt.Println(p)
+			fmt.Printf("died at=%s\n", p)
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
@@ -107,7 +108,8 @@ func crashOnce(t *testing.T, op string, n int) (done bool) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(childEnv(), crashEnv+"="+strings.Join([]string{op, strconv.Itoa(n), dir, state}, "|"))
 	cmd.Stderr = os.Stderr
-	point, err := cmd.Output()
+	said, err := cmd.Output()
+	point := diedAt(said)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatalf("the child ended with %v", err)
@@ -119,7 +121,7 @@ func crashOnce(t *testing.T, op string, n int) (done bool) {
 	if _, err := e.Recover(bg); err != nil {
 		t.Errorf("%s at %s: %v", op, point, err)
 	}
-	checkWhole(t, e, op, strings.TrimSpace(string(point)), dir)
+	checkWhole(t, e, op, point, dir)
 	if err := e.Close(bg); err != nil {
 		t.Error(err)
 	}
@@ -127,6 +129,12 @@ func crashOnce(t *testing.T, op string, n int) (done bool) {
 		t.Errorf("%s at %s: intents are left: %v", op, point, left)
 	}
 	return err == nil
+}
+
+// diedAt is the point that the child named before it died; empty if it lived.
+func diedAt(said []byte) string {
+	_, point, _ := strings.Cut(string(said), "died at=")
+	return strings.TrimSpace(point)
 }
 
 func checkWhole(t *testing.T, e *Engine, op, point, dir string) {
@@ -185,11 +193,11 @@ func TestCrashWhileParked(t *testing.T) {
 	for n := 1; ; n++ {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(childEnv(), crashEnv+"="+strings.Join([]string{"replace", strconv.Itoa(n), dir, state}, "|"))
-		point, err := cmd.Output()
+		said, err := cmd.Output()
 		if err == nil {
 			t.Fatal("no point called parked")
 		}
-		if strings.TrimSpace(string(point)) == "parked" {
+		if diedAt(said) == "parked" {
 			break
 		}
 		os.WriteFile(dir+"/a.go", []byte(baseText), 0o644)

@@ -20,6 +20,8 @@ type dir struct {
 	path string // for messages and records only
 }
 
+const modeWithoutBoth = ModeRename
+
 const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
 
 // openDir opens the directory that holds path and returns path's last element.
@@ -127,21 +129,6 @@ func (d *dir) create(name string, perm fs.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
-}
-
-// reopen opens for reading the file that w has open for writing.
-func (d *dir) reopen(name string, w *os.File) (*os.File, error) {
-	r, err := d.open(name, false)
-	if err != nil {
-		return nil, err
-	}
-	a, errA := fstat(w)
-	b, errB := fstat(r)
-	if err := errors.Join(errA, errB); err != nil || a.id != b.id {
-		r.Close()
-		return nil, errors.Join(err, ErrSwapped)
-	}
-	return r, nil
 }
 
 func (d *dir) lstat(name string) (info, error) {

@@ -45,39 +45,49 @@ type intents struct {
 const lockName = "lock"
 
 func openIntents(parent string) (*intents, error) {
-	dir := filepath.Join(parent, fmt.Sprintf("%d-%s", os.Getpid(), newID()))
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, fmt.Errorf("intent record: %w", err)
 	}
-	// The directory gets its final name only when its lock is held, so that no
-	// other process can take it for a dead one's.
-	birth := filepath.Join(parent, ".new-"+newID())
-	if err := os.Mkdir(birth, 0o700); err != nil {
-		return nil, fmt.Errorf("intent record: %w", err)
+	for {
+		b, err := newIntents(parent)
+		if err != nil {
+			return nil, fmt.Errorf("intent record: %w", err)
+		}
+		if b != nil {
+			return b, syncDir(parent)
+		}
 	}
-	lock, err := os.OpenFile(filepath.Join(birth, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		err = lockFile(lock)
+}
+
+// newIntents makes a directory and locks it. Another process's Recover may take
+// a directory that is not locked yet for a dead one's; then the answer is nil.
+func newIntents(parent string) (*intents, error) {
+	dir := filepath.Join(parent, fmt.Sprintf("%d-%s", os.Getpid(), newID()))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = os.Rename(birth, dir)
-	}
-	if err == nil {
-		err = syncDir(parent)
-	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("intent record: %w", err)
+		return nil, err
 	}
-	return &intents{parent: parent, dir: dir, lock: lock}, nil
+	if lockFile(lock) == nil {
+		mine, errA := lock.Stat()
+		there, errB := os.Stat(lock.Name())
+		if errA == nil && errB == nil && os.SameFile(mine, there) {
+			return &intents{parent: parent, dir: dir, lock: lock}, nil
+		}
+	}
+	return nil, lock.Close()
 }
 
 // close removes the directory if no intent is left in it.
 func (b *intents) close() error {
 	left, err := filepath.Glob(filepath.Join(b.dir, "*.json"))
+	err = errors.Join(err, b.lock.Close()) // first: Windows removes no open file
 	if err == nil && len(left) == 0 {
 		err = os.RemoveAll(b.dir)
 	}
-	return errors.Join(err, b.lock.Close())
+	return err
 }
 
 // prepare writes a first, unsynced form: enough for a killed process, whose

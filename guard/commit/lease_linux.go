@@ -30,6 +30,9 @@ const (
 
 // takeLease tries once. ErrBusy: somebody has the file open in a conflicting way.
 func takeLease(f *os.File, k leaseKind) error {
+	if lacking.lease.Load() {
+		return errNoLease
+	}
 	fd := f.Fd()
 	// The owner is set to the process first: by default the kernel signals the
 	// thread that asked, and Go's threads come and go.

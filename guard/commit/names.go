@@ -3,10 +3,12 @@ package commit
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -25,6 +27,10 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
+// lacking takes away what the system offers, so that tests can see the weaker
+// modes on a machine that has everything.
+var lacking struct{ lease, exchange, exclusive atomic.Bool }
+
 // info is what the engine needs to know of a directory entry or an open file.
 type info struct {
 	id       fileID
@@ -38,6 +44,19 @@ type info struct {
 }
 
 type fileID struct{ dev, ino uint64 }
+
+// openSame opens for reading the file that was just made under this name.
+func (d *dir) openSame(name string, id fileID) (*os.File, error) {
+	f, err := d.open(name, false)
+	if err != nil {
+		return nil, err
+	}
+	if i, err := fstat(f); err != nil || i.id != id {
+		f.Close()
+		return nil, errors.Join(err, ErrSwapped)
+	}
+	return f, nil
+}
 
 // below returns path relative to root, slash separated; it is never empty and
 // never leaves root.

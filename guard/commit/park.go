@@ -228,7 +228,7 @@ func (p *parked) giveBack() bool {
 		return false
 	}
 	if p.kind == parkDeleted {
-		ok := p.d.renameNew(p.temp, p.d, p.base) == nil
+		ok := placeNew(p.d, p.temp, p.d, p.base) == nil
 		p.kind = parkStored
 		return ok
 	}

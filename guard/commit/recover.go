@@ -79,6 +79,7 @@ func (e *Engine) recoverBox(ctx context.Context, dir string) ([]Rescued, error) 
 		}
 	}
 	if left == 0 {
+		lock.Close() // first: Windows removes no open file
 		errs = errors.Join(errs, os.RemoveAll(dir))
 	}
 	return out, errs

@@ -171,16 +171,14 @@ func (e *Engine) writeTemp(d *dir, name string, content []byte, perm fs.FileMode
 	if err == nil && meta != nil {
 		err = meta(w)
 	}
-	err = errors.Join(err, w.Sync())
+	i, statErr := fstat(w)
+	err = errors.Join(err, statErr, w.Sync(), w.Close())
 	var r *os.File
 	if err == nil {
-		r, err = d.reopen(name, w)
+		r, err = d.openSame(name, i.id)
 	}
-	if err = errors.Join(err, w.Close()); err != nil {
+	if err != nil {
 		d.unlink(name)
-		if r != nil {
-			r.Close()
-		}
 		return nil, err
 	}
 	e.hook("temp-written")
@@ -329,7 +327,7 @@ func (t *attempt) mode(exchanged bool) string {
 	case t.lease:
 		return ModeLeaseRename
 	}
-	return ModeRename
+	return modeWithoutBoth
 }
 
 // cannotSwap: neither exchange nor link and rename work here, as for a

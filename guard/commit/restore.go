@@ -77,7 +77,7 @@ func (r *restoring) run(ctx context.Context, first version) (atPath version, err
 				return atPath, err
 			}
 			// The path is gone: somebody deleted what we had put there. Theirs goes back to a free name.
-			if err = r.d.renameNew(r.temp, r.d, r.base); err != nil {
+			if err = placeNew(r.d, r.temp, r.d, r.base); err != nil {
 				return atPath, err
 			}
 			return atPath, nil

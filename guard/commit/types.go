@@ -25,6 +25,9 @@ const (
 	// that somebody renames over the path within microseconds of ours can be missed.
 	ModeLeaseRename = "lease+rename"
 	ModeRename      = "rename"
+	// ModeSharing is ModeRename on Windows, where the file is open without write
+	// sharing meanwhile: nobody can open it for writing until the names moved.
+	ModeSharing = "sharing+rename"
 	// ModeLeaseInPlace: written in place under a write lease (several hard
 	// links, or a path that is itself a mount point), with a synced pre-image.
 	ModeLeaseInPlace = "lease+in-place"

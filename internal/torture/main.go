@@ -2,7 +2,7 @@
 // to the same file at the same moment.
 //
 // A separate process (the outsider) writes a file as fast as it is told to, in
-// one of three styles: rename-save (a new file renamed over the path), truncate
+// one of several styles: rename-save (a new file renamed over the path), truncate
 // (the file cut and written in place) and append. Every write carries an id of
 // its own. Meanwhile this process commits to the same path at full speed through
 // guard/commit, each time on top of what it has just read.
@@ -19,7 +19,8 @@
 //     and the path named that file just before: its own doing. Else: taken.
 //   - truncate: the file that it opened to cut is the one that it wrote last: its
 //     own doing. Else: taken.
-//   - append: nothing is ever its own doing.
+//   - append: nothing is ever its own doing. "linked" is append to a file with
+//     two names, which is committed in place.
 //
 // Each id that was taken, and the last one, must be found
 //

@@ -14,7 +14,8 @@ import (
 
 const outsiderEnv = "STELLA_TORTURE_OUTSIDER"
 
-var allStyles = []string{"rename", "truncate", "append"}
+// allStyles: "linked" is append to a file with two names, which is committed in place.
+var allStyles = []string{"rename", "truncate", "append", "linked"}
 
 // outsider is the other program. It knows nothing of the engine.
 type outsider struct {
@@ -33,7 +34,7 @@ func outsiderMain(args string) error {
 	gap, _ := strconv.Atoi(f[3])
 	seed, _ := strconv.ParseUint(f[4], 10, 64)
 	o := &outsider{path: f[1], rng: rand.New(rand.NewPCG(seed, 1))}
-	write := map[string]func(int) (bool, error){"rename": o.rename, "truncate": o.truncate, "append": o.append}[f[0]]
+	write := map[string]func(int) (bool, error){"rename": o.rename, "truncate": o.truncate, "append": o.append, "linked": o.append}[f[0]]
 	if write == nil {
 		return fmt.Errorf("no style %q", f[0])
 	}

@@ -86,7 +86,7 @@ func (r *row) control(c config) error {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "file.txt")
 	var ignored row
-	seen, must, err := duel(c, r.Style, path, c.Control, &naive{path: path}, &ignored)
+	seen, must, err := duel(c, r.Style, path, c.Control, &naive{path: path, inPlace: r.Style == "linked"}, &ignored)
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,11 @@ func (r *row) control(c config) error {
 func duel(c config, style, path string, writes int, by committer, r *row) (seen map[int]bool, must []int, err error) {
 	if err := os.WriteFile(path, []byte("start\n"), 0o644); err != nil {
 		return nil, nil, err
+	}
+	if style == "linked" {
+		if err := os.Link(path, path+".link"); err != nil {
+			return nil, nil, err
+		}
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|%d|%d|%d", outsiderEnv, style, path, writes, c.Gap, c.Seed))
@@ -166,8 +171,12 @@ func (g *guarded) commit(base, candidate []byte) (refused bool, err error) {
 	return false, err
 }
 
-// naive reads again, compares digests, and renames: what is usually done.
-type naive struct{ path string }
+// naive reads again, compares digests, and renames (or writes in place, where a
+// rename would split hard links): what is usually done.
+type naive struct {
+	path    string
+	inPlace bool
+}
 
 func (n *naive) commit(base, candidate []byte) (refused bool, err error) {
 	tmp := n.path + ".naive"
@@ -180,6 +189,9 @@ func (n *naive) commit(base, candidate []byte) (refused bool, err error) {
 	}
 	if workspace.DigestOf(now) != workspace.DigestOf(base) {
 		return true, nil
+	}
+	if n.inPlace {
+		return false, os.WriteFile(n.path, candidate, 0)
 	}
 	return false, os.Rename(tmp, n.path)
 }
