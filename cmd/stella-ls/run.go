@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/demo"
 	"github.com/stella-ls/stella-ls/internal/server"
 )
 
@@ -30,16 +31,31 @@ type env struct {
 }
 
 type subcommand struct {
-	usage string
-	run   func(ctx context.Context, e env) int
+	name, usage string
+	run         func(ctx context.Context, e env) int
 }
 
 // subcommands is the command line; serve is what runs without a name.
-func subcommands() map[string]subcommand {
-	return map[string]subcommand{
-		"serve":   {"[--stdio | --socket PATH]      language server (stdio without arguments)", serve},
-		"version": {"                               what this is", printVersion},
-	}
+var subcommands = []subcommand{
+	{"serve", "[--stdio | --socket PATH]", serve},
+	{"demo", "[--editor nvim]", func(_ context.Context, e env) int { return demo.Main(e.args) }},
+	{"ask", "TEXT [--root DIR] [--json] [--session ID]", ask},
+	{"recover", "list | restore ID", recoverCommand},
+	{"trust", "[DIR] [--revoke]", trustCommand},
+	{"doctor", "[--json]", doctor},
+	{"version", "", printVersion},
+}
+
+// absent are commands of the design whose parts this build does not have; they
+// say so instead of pretending.
+var absent = map[string]string{
+	"init":     "the context engine",
+	"sessions": "the work record, which keeps sessions after their server has ended",
+	"graph":    "the code graph",
+	"memory":   "the context engine",
+	"ocp":      "the context engine",
+	"mcp":      "the MCP server",
+	"acp":      "the agent client protocol",
 }
 
 func run(ctx context.Context, e env) int {
@@ -51,22 +67,25 @@ func run(ctx context.Context, e env) int {
 		help(e.stdout)
 		return exitOK
 	}
-	sub, ok := subcommands()[name]
-	if !ok {
-		fmt.Fprintf(e.stderr, "stella-ls: no such command: %s (try \"stella-ls help\")\n", name)
-		return exitUsage
+	for _, sub := range subcommands {
+		if sub.name == name {
+			return sub.run(ctx, e)
+		}
 	}
-	return sub.run(ctx, e)
+	if part, ok := absent[name]; ok {
+		fmt.Fprintf(e.stderr, "stella-ls %s: this build does not have %s\n", name, part)
+		return exitNone
+	}
+	fmt.Fprintf(e.stderr, "stella-ls: no such command: %s (try \"stella-ls help\")\n", name)
+	return exitUsage
 }
 
 func help(w io.Writer) {
-	fmt.Fprintln(w, "usage: stella-ls [command]")
-	for _, name := range commandOrder {
-		fmt.Fprintf(w, "  %-9s%s\n", name, subcommands()[name].usage)
+	fmt.Fprintln(w, "usage: stella-ls [command]   (without a command: serve)")
+	for _, sub := range subcommands {
+		fmt.Fprintf(w, "  %-9s%s\n", sub.name, sub.usage)
 	}
 }
-
-var commandOrder = []string{"serve", "version"}
 
 func printVersion(_ context.Context, e env) int {
 	fmt.Fprintln(e.stdout, "stella-ls", version)
@@ -93,6 +112,24 @@ func parse(fs *flag.FlagSet, args []string) (code int, done bool) {
 		return exitUsage, true
 	}
 	return 0, false
+}
+
+// parseMixed is parse for arguments in any order; it returns the words that are
+// no flags. What follows "--" is never a flag.
+func parseMixed(fs *flag.FlagSet, args []string) (words []string, code int, done bool) {
+	for {
+		if code, done = parse(fs, args); done {
+			return nil, code, true
+		}
+		rest := fs.Args()
+		if len(rest) == 0 {
+			return words, 0, false
+		}
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
+			return append(words, rest...), 0, false
+		}
+		words, args = append(words, rest[0]), rest[1:]
+	}
 }
 
 // options are what every command that opens a workspace needs.

@@ -68,7 +68,7 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	p := &parts{}
 	p.trust = &trust{
 		editor: op.Trusted, forced: o.Trust, roots: op.Workspace.Roots,
-		store: config.NewTrust(o.Home), log: op.Log, decided: map[string]bool{},
+		store: config.NewTrust(o.Home), log: op.Log, decided: map[string]decision{},
 	}
 	p.settings = &settings{home: o.Home, root: firstRoot(op.Workspace), trusted: p.trust.trusted, editor: op.Settings,
 		problem: func(f config.Problem) { op.Tell("Stella settings: " + f.String()) }}

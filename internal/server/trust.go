@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/stella-ls/stella-ls/agent/tools"
 	"github.com/stella-ls/stella-ls/internal/config"
@@ -23,7 +24,14 @@ type trust struct {
 
 	mu      sync.Mutex // guards what follows
 	answer  *bool      // of the question asked in this run
-	decided map[string]bool
+	decided map[string]decision
+}
+
+// decision is what the store said about a root at a time. Another process may
+// change its mind, so it counts for settingsPoll.
+type decision struct {
+	trusted, known bool
+	at             time.Time
 }
 
 func (t *trust) trusted() bool {
@@ -47,17 +55,16 @@ func (t *trust) remembered() (trusted, decided bool) {
 	roots := t.roots()
 	trusted, decided = len(roots) > 0, len(roots) > 0
 	for _, root := range roots {
-		yes, known := t.decided[root]
-		if !known {
+		d := t.decided[root]
+		if time.Since(d.at) > settingsPoll {
 			var err error
-			if yes, known, err = t.store.Trusted(root); err != nil {
+			d.at = time.Now()
+			if d.trusted, d.known, err = t.store.Trusted(root); err != nil {
 				t.log.Warn("trust cannot be told; the workspace is untrusted", "error", err)
 			}
-			if known {
-				t.decided[root] = yes
-			}
+			t.decided[root] = d
 		}
-		trusted, decided = trusted && yes, decided && known
+		trusted, decided = trusted && d.trusted, decided && d.known
 	}
 	return trusted, decided
 }

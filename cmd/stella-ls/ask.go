@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stella-ls/stella-ls/agent"
+	"github.com/stella-ls/stella-ls/agent/tools"
+	"github.com/stella-ls/stella-ls/internal/server"
+)
+
+// Exit codes of ask.
+const (
+	exitModel = 3
+	exitLimit = 4
+)
+
+func ask(ctx context.Context, e env) int {
+	fs := flags(e, "ask", "TEXT [--root DIR] [--json] [--session ID] [--model NAME] [--trust]")
+	root := fs.String("root", ".", "the workspace")
+	asJSON := fs.Bool("json", false, "print one JSON object at the end instead of the answer as it comes")
+	session := fs.String("session", "", "go on with this session")
+	modelName := fs.String("model", "", "the model, as its provider names it")
+	trust := fs.Bool("trust", false, "trust the workspace for this run")
+	words, code, done := parseMixed(fs, e.args)
+	if done {
+		return code
+	}
+	text := strings.Join(words, " ")
+	if strings.TrimSpace(text) == "" {
+		fmt.Fprintln(e.stderr, "stella-ls ask: say what to do: stella-ls ask \"...\"")
+		return exitUsage
+	}
+	dir, err := directory(*root)
+	if err != nil {
+		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
+		return exitUsage
+	}
+	o, err := options(e, slog.LevelWarn)
+	if err != nil {
+		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
+		return exitFail
+	}
+	o.Trust = *trust
+	c := &console{e: e, quiet: *asJSON}
+	h, err := server.OpenHeadless(ctx, o, dir, c, func(m string) { fmt.Fprintln(e.stderr, m) })
+	if err != nil {
+		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
+		return exitFail
+	}
+	defer closeSoon(h, e.stderr)
+	id, err := sessionOf(ctx, h, *session, *modelName)
+	if err != nil {
+		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
+		if errors.Is(err, agent.ErrNoSession) {
+			return exitUsage
+		}
+		return exitModel
+	}
+	out, err := h.Prompt(ctx, agent.Prompt{Session: id, Text: text})
+	if err != nil {
+		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
+		return exitFail
+	}
+	c.end(id, out)
+	return stopCode(out.Stop)
+}
+
+func sessionOf(ctx context.Context, h *server.Headless, id, modelName string) (string, error) {
+	if id == "" {
+		return h.Start(ctx, agent.StartOptions{Model: modelName})
+	}
+	_, err := h.Resume(ctx, id, false)
+	return id, err
+}
+
+// stopCode is the exit code of a turn's end.
+func stopCode(s agent.Stop) int {
+	switch s {
+	case agent.StopEndTurn:
+		return exitOK
+	case agent.StopError:
+		return exitModel
+	case agent.StopMaxSteps, agent.StopBudget, agent.StopLoop:
+		return exitLimit
+	default:
+		return exitFail
+	}
+}
+
+// console is the client of a run without an editor: the answer goes to stdout,
+// what the session does to stderr, and questions have no answer.
+type console struct {
+	e     env
+	quiet bool
+
+	mu   sync.Mutex // guards text and open
+	text strings.Builder
+	open bool // the last thing on stdout was no whole line
+}
+
+var _ agent.Client = (*console)(nil)
+
+func (c *console) Update(u agent.Update) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch u.Kind {
+	case agent.UpdateText:
+		c.text.WriteString(u.Text)
+		if !c.quiet {
+			_, _ = io.WriteString(c.e.stdout, u.Text)
+			c.open = !strings.HasSuffix(u.Text, "\n")
+		}
+	case agent.UpdateToolCall:
+		c.text.Reset() // what was said before a call is not the answer
+		c.line("step %d: %s", u.Step, u.Tool)
+	case agent.UpdateToolResult:
+		head, _, _ := strings.Cut(u.Text, "\n")
+		c.line("  %s", head)
+	case agent.UpdateNotice:
+		c.line("%s", u.Text)
+	}
+}
+
+func (c *console) line(format string, args ...any) {
+	if c.open {
+		fmt.Fprintln(c.e.stdout)
+		c.open = false
+	}
+	fmt.Fprintf(c.e.stderr, format+"\n", args...)
+}
+
+// Ask says that nobody is there.
+func (c *console) Ask(context.Context, string, tools.Question) (tools.Answer, error) {
+	return tools.Answer{}, nil
+}
+
+// Diagnostics cannot be told without an editor.
+func (c *console) Diagnostics(context.Context, string) ([]agent.Diagnostic, bool) { return nil, false }
+
+func (c *console) end(session string, o agent.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.quiet {
+		printJSON(c.e.stdout, map[string]any{
+			"sessionId": session, "turnId": o.TurnID, "stop": o.Stop, "error": o.Error,
+			"text": c.text.String(), "usage": o.Usage,
+		})
+		return
+	}
+	if c.open {
+		fmt.Fprintln(c.e.stdout)
+	}
+	if o.Stop != agent.StopEndTurn {
+		fmt.Fprintf(c.e.stderr, "stopped: %s %s\n", o.Stop, o.Error)
+	}
+}
+
+func printJSON(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+}
+
+type closer interface {
+	Close(ctx context.Context) error
+}
+
+func closeSoon(c closer, stderr io.Writer) {
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	if err := c.Close(ctx); err != nil {
+		fmt.Fprintln(stderr, "stella-ls:", err)
+	}
+}
+
+func directory(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return abs, isDirectory(abs)
+}
