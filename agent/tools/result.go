@@ -12,14 +12,23 @@ import (
 // line of JSON, then, after an empty line, the body if there is one.
 func (r Result) Text() string {
 	head := oneLine(r.Head)
-	object, err := json.Marshal(r.Object)
+	object, err := plainJSON(r.Object)
 	if err != nil || r.Object == nil {
-		object, _ = json.Marshal(map[string]string{"status": r.Status})
+		object, _ = plainJSON(map[string]string{"status": r.Status})
 	}
 	if r.Body == "" {
-		return head + "\n" + string(object)
+		return head + "\n" + object
 	}
-	return head + "\n" + string(object) + "\n\n" + r.Body
+	return head + "\n" + object + "\n\n" + r.Body
+}
+
+// plainJSON is v on one line, with <, > and & as they are: models read it.
+func plainJSON(v any) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
 // oneLine keeps a head from spilling into the object's line. A longer message
