@@ -332,3 +332,18 @@ func quoteScalar(v string) string {
 	}
 	return strconv.Quote(v)
 }
+
+// SetList gives a key that is not there a list of values.
+func (d *Document) SetList(key string, values []string) {
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = strconv.Quote(v)
+	}
+	d.HasHead = true
+	if d.Head != "" && !strings.HasSuffix(d.Head, "\n") {
+		d.Head += "\n"
+	}
+	d.Head += key + ": [" + strings.Join(quoted, ", ") + "]\n"
+	d.keys, d.values, d.Problems = nil, map[string][]string{}, nil
+	d.readHead()
+}

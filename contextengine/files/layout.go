@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Dir is the folder's name below a workspace root.
@@ -95,4 +97,31 @@ func makeDirs(dir string) error {
 		return err
 	}
 	return makeDir(dir)
+}
+
+// NotIgnored are the local names that the .gitignore, which people may have
+// edited, does not list.
+func (l Layout) NotIgnored() (missing []string) {
+	b, err := os.ReadFile(l.Ignore())
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(string(b), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	for _, want := range strings.Split(ignored, "\n") {
+		if want != "" && !strings.HasPrefix(want, "#") && !slices.Contains(lines, want) && !slices.Contains(lines, "*") {
+			missing = append(missing, want)
+		}
+	}
+	return missing
+}
+
+// PrepareMemories makes the folder of the memories, owner only.
+func (l Layout) PrepareMemories() error {
+	if err := l.Prepare(); err != nil {
+		return err
+	}
+	return makeDir(l.Memories())
 }

@@ -277,3 +277,13 @@ func (t *Tx) closeEdge(old Edge, at time.Time, reason string) error {
 	closed.ValidTo, closed.Replaces, closed.Reason = at, old.Rec, reason
 	return t.insertEdge(closed)
 }
+
+// LiveWithBody is Live with the content.
+func (t *Tx) LiveWithBody(id string) (Node, bool, error) {
+	n, ok, err := t.Live(id)
+	if err != nil || !ok {
+		return n, ok, err
+	}
+	err = t.tx.QueryRowContext(t.ctx, "SELECT content FROM body WHERE digest = ?", n.Digest).Scan(&n.Content)
+	return n, err == nil, err
+}

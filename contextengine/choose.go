@@ -1,0 +1,130 @@
+package contextengine
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Weights of the reciprocal-rank fusion within the memory provider.
+const (
+	rrfK          = 60.0
+	weightLexical = 1.0
+	weightAnchor  = 1.0
+	weightHop     = 0.4
+	weightDomain  = 0.3
+	weightRecency = 0.15
+)
+
+// Thresholds of the evidence gate. They are set by the labelled set in
+// testdata/recall; TestRecallQuality fails when they are made worse.
+const (
+	coverTwo   = 0.16 // two distinctive words, at least this share of the query
+	coverOne   = 0.30 // a single one
+	relative   = 0.50 // of the best lexical evidence, for frames without another reason
+	duplicate  = 0.70 // word-set likeness of two frames that say the same
+	anchorOnly = 2    // frames that only an anchor speaks for
+)
+
+// evidence is the gate: why a frame may be shown, "" when nothing speaks for it.
+func (r *ranking) evidence(c *candidate) string {
+	words := c.strong >= 3 || c.strong == 2 && c.coverage >= coverTwo || c.strong == 1 && c.coverage >= coverOne
+	switch {
+	case c.anchor >= 0:
+		return "anchored"
+	case c.identifier:
+		return "names it"
+	case words && (c.Kind != kindEpisode || c.strong >= 2 && c.coverage >= 2*coverTwo):
+		return "words"
+	case c.hop && c.strong > 0:
+		return "one hop from an anchor"
+	case c.domain && c.strong > 0:
+		return "domain"
+	}
+	return ""
+}
+
+// choose orders the candidates with a reason and drops those that say the same
+// as a better one. dropped counts what had a reason and no place.
+func (r *ranking) choose() (kept []*candidate, dropped int) {
+	r.fuse()
+	slices.SortFunc(r.order, func(a, b *candidate) int {
+		if c := cmp.Compare(b.score, a.score); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	best := 0.0
+	for _, c := range r.order {
+		if c.strong > 0 && r.evidence(c) != "" {
+			best = max(best, c.strength)
+		}
+	}
+	onlyAnchored := 0
+	for _, c := range r.order {
+		reason := r.evidence(c)
+		if reason == "" {
+			continue
+		}
+		if reason != "anchored" && c.strength < relative*best {
+			dropped++
+			continue
+		}
+		if reason == "anchored" && c.strong == 0 {
+			if onlyAnchored++; onlyAnchored > anchorOnly {
+				dropped++
+				continue
+			}
+		}
+		if slices.ContainsFunc(kept, func(k *candidate) bool { return k.Terms.Jaccard(c.Terms) >= duplicate }) {
+			dropped++
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept, dropped
+}
+
+// fuse gives every candidate its score in [0,1]: reciprocal ranks in the lists
+// it is on, weighted, over the best sum there can be.
+func (r *ranking) fuse() {
+	anchored := slices.Clone(r.order)
+	slices.SortStableFunc(anchored, func(a, b *candidate) int {
+		if c := cmp.Compare(a.anchor, b.anchor); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(b.strength, a.strength); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	recent := slices.Clone(r.order)
+	slices.SortFunc(recent, func(a, b *candidate) int {
+		if c := b.ValidFrom.Compare(a.ValidFrom); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	place := 0
+	for _, c := range anchored {
+		if c.anchor >= 0 {
+			c.score += weightAnchor / (rrfK + 1 + float64(place))
+			place++
+		}
+	}
+	for i, c := range recent {
+		c.score += weightRecency / (rrfK + 1 + float64(i))
+	}
+	for _, c := range r.order {
+		if c.lexical >= 0 {
+			c.score += weightLexical / (rrfK + 1 + float64(c.lexical))
+		}
+		if c.hop {
+			c.score += weightHop / (rrfK + 1)
+		}
+		if c.domain {
+			c.score += weightDomain / (rrfK + 1)
+		}
+		c.score /= (weightLexical + weightAnchor + weightHop + weightDomain + weightRecency) / (rrfK + 1)
+	}
+}
