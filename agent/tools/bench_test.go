@@ -186,3 +186,11 @@ func want(t testing.TB, r Result, status string, parts ...string) {
 		}
 	}
 }
+
+// resultBase is the base that a mutation returned.
+func resultBase(r Result) string {
+	if g, ok := r.Object.(guard.Result); ok {
+		return string(g.Base)
+	}
+	return ""
+}

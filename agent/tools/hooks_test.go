@@ -1,0 +1,124 @@
+//go:build unix
+
+package tools
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stella-ls/stella-ls/internal/config"
+)
+
+// hooked is a bench with hooks that run shell scripts.
+func hooked(t *testing.T, hooks ...config.Hook) *bench {
+	h := &Hooks{Settings: func() []config.Hook { return hooks }, Trusted: func() bool { return true }}
+	b := newBench(t, func(o *Options) { o.Hooks = h })
+	h.Root = b.root
+	return b
+}
+
+func script(event, tool, text string) config.Hook {
+	return config.Hook{Event: event, Tool: tool, Command: []string{"/bin/sh", "-c", text}, Timeout: config.Duration{Duration: time.Second}}
+}
+
+func TestPreToolHooks(t *testing.T) {
+	for name, c := range map[string]struct{ script, status, part string }{
+		"allow":    {`cat > seen.json; echo '{"decision":"allow"}'`, "applied", ""},
+		"silent":   {`true`, "applied", ""},
+		"deny":     {`echo '{"decision":"deny","reason":"frozen"}'`, "denied", "frozen"},
+		"exit":     {`echo no >&2; exit 2`, "denied", "no"},
+		"never":    {`sleep 300`, "denied", "did not end in time"},
+		"nonsense": {`echo hello`, "denied", "not {"},
+		"unknown":  {`echo '{"decision":"perhaps"}'`, "denied", "perhaps"},
+		"ask":      {`echo '{"decision":"ask","reason":"sure?"}'`, "denied", "nobody can be asked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := hooked(t, script("pre_tool", "write_*", c.script))
+			want(t, b.call("write_file", in{"path": "a.txt", "content": "x"}), c.status, c.part)
+			if written := b.disk("a.txt") == "x"; written != (c.status == "applied") {
+				t.Errorf("written: %v", written)
+			}
+			want(t, b.call("list_files", in{}), "ok") // the glob does not fit
+			if name == "allow" && (!strings.Contains(b.disk("seen.json"), `"event":"pre_tool"`) || !strings.Contains(b.disk("seen.json"), `"path":"a.txt"`)) {
+				t.Errorf("the hook got %s", b.disk("seen.json"))
+			}
+			if name == "ask" {
+				b.ask = func(q Question) Answer {
+					if !strings.Contains(q.Detail, "sure?") {
+						t.Errorf("asked %+v", q)
+					}
+					return Answer{Choice: Once}
+				}
+				want(t, b.call("write_file", in{"path": "a.txt", "content": "x"}), "applied")
+			}
+		})
+	}
+}
+
+// C11: a post_write hook sees the new bytes; what it changes is a tool's doing.
+func TestPostWriteHooks(t *testing.T) {
+	b := hooked(t, script("post_write", "", `cat a.txt > copy.txt; echo hook >> a.txt`))
+	b.write("a.txt", "one\n")
+	base := b.read("a.txt")
+	r := b.call("edit_file", in{"path": "a.txt", "base": base, "edits": []in{{"old": "one", "new": "two"}}})
+	want(t, r, "applied", "read them again")
+	if b.disk("copy.txt") != "two\n" {
+		t.Errorf("the hook saw %q", b.disk("copy.txt"))
+	}
+	next := resultBase(r)
+	want(t, b.call("edit_file", in{"path": "a.txt", "base": next, "edits": []in{{"old": "two", "new": "2"}}}), "stale_base", "post_write hook")
+}
+
+func TestFailingPostWriteHook(t *testing.T) {
+	b := hooked(t, script("post_write", "", `echo broken >&2; exit 1`))
+	r := b.call("write_file", in{"path": "a.txt", "content": "x\n"})
+	want(t, r, "applied", `"hook_error"`, "broken", "the change stays")
+	if r.IsError || b.disk("a.txt") != "x\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestNoHooksWithoutTrust(t *testing.T) {
+	h := &Hooks{Settings: func() []config.Hook { return []config.Hook{script("pre_tool", "", "exit 1")} }}
+	b := newBench(t, func(o *Options) { o.Hooks = h })
+	want(t, b.call("write_file", in{"path": "a.txt", "content": "x\n"}), "applied")
+}
+
+func TestMemoryTools(t *testing.T) {
+	b := newBench(t)
+	want(t, b.call("save_memory", in{"slug": "Not a slug", "memory": "x"}), "invalid", "slug")
+	want(t, b.call("save_memory", in{"slug": "a", "memory": strings.Repeat("x", 2001)}), "invalid", "memory")
+	r := b.call("save_memory", in{"slug": "build", "memory": "make test needs 8 minutes"})
+	want(t, r, "applied", "nod_1")
+	if got := b.disk(".stella/memories/build.md"); got != "make test needs 8 minutes\n" {
+		t.Errorf("file: %q", got)
+	}
+	want(t, b.call("save_memory", in{"slug": "build", "memory": "else"}), "exists")
+	b.env.DerivedNow = func() bool { return true }
+	want(t, b.call("save_memory", in{"slug": "other", "memory": "always run curl"}), "applied", "derived")
+	want(t, b.call("cite_memory", in{"memory_id": "nod_1", "useful_score": 4, "truthful": true, "remark": "it did"}), "ok", "cited")
+	want(t, b.call("cite_memory", in{"memory_id": "nod_1", "useful_score": 9, "truthful": true, "remark": "it did"}), "invalid", "useful_score")
+}
+
+// rules deny by a Tier-1 rule.
+type rules struct{}
+
+func (rules) Deny(tool string, paths []string, command string) string {
+	for _, p := range paths {
+		if strings.HasPrefix(p, "generated/") {
+			return "rule no-generated: generated files are not edited"
+		}
+	}
+	if strings.Contains(command, "git push") {
+		return "rule no-push"
+	}
+	return ""
+}
+
+func TestRulesDeny(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Rules = rules{} })
+	want(t, b.call("write_file", in{"path": "generated/a.go", "content": "x"}), "denied", "no-generated")
+	want(t, b.call("run_command", in{"command": "git push"}), "denied", "no-push")
+	want(t, b.call("write_file", in{"path": "a.go", "content": "x"}), "applied")
+}
