@@ -3,6 +3,7 @@
 package commit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -43,6 +44,14 @@ var crashOps = map[string]struct {
 	"delete": {run: func(e *Engine, dir string, _ func(string)) {
 		e.Delete(bg, Request{Path: dir + "/a.go", Root: dir, Expect: digest(baseText)})
 	}, whole: map[string][]string{"a.go": {"", baseText}}},
+	"delete-link": {run: func(e *Engine, dir string, _ func(string)) {
+		os.Symlink("a.go", dir+"/link.go")
+		e.Delete(bg, Request{Path: dir + "/link.go", Root: dir})
+	}, whole: map[string][]string{"a.go": {baseText}, "link.go": {"", baseText}}},
+	"move-by-link": {run: func(e *Engine, dir string, _ func(string)) {
+		lacking.exclusive.Store(true)
+		e.Move(bg, Request{Path: dir + "/a.go", To: dir + "/m.go", Root: dir, Expect: digest(baseText)})
+	}, whole: map[string][]string{"a.go": {"", baseText}, "m.go": {"", baseText}}},
 	"move": {run: func(e *Engine, dir string, _ func(string)) {
 		e.Move(bg, Request{Path: dir + "/a.go", To: dir + "/m.go", Root: dir, Expect: digest(baseText)})
 	}, whole: map[string][]string{"a.go": {"", baseText}, "m.go": {"", baseText}}},
@@ -216,6 +225,41 @@ func TestCrashWhileParked(t *testing.T) {
 	got, err := e.Recover(bg)
 	if err != nil || len(got) != 1 || got[0].Entry == nil || got[0].Entry.Digest != digest(baseText+theirs) {
 		t.Fatalf("got %+v, %v", got, err)
+	}
+	if left := temporaries(dir); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestCloseWithoutWaiting leaves parked files to the next start.
+func TestCloseWithoutWaiting(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	os.WriteFile(dir+"/a.go", []byte("base\n"), 0o644)
+	e, err := newEngine(Options{StateDir: state}, defaultPark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Replace(bg, Request{Path: dir + "/a.go", Expect: digest("base\n"), Candidate: []byte("ours\n")}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	if err := e.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := e.Replace(bg, Request{Path: dir + "/a.go"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if len(temporaries(dir)) != 1 {
+		t.Error("the parked file was not left")
+	}
+	next, err := newEngine(Options{StateDir: state}, testPark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close(bg)
+	if got, err := next.Recover(bg); err != nil || len(got) > 0 {
+		t.Errorf("got %v, %v", got, err)
 	}
 	if left := temporaries(dir); len(left) > 0 {
 		t.Errorf("left: %v", left)

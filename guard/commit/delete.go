@@ -33,7 +33,7 @@ func (e *Engine) delete(ctx context.Context, req Request) (Result, error) {
 		}
 		var res Result
 		if i.link {
-			res, err = deleteLink(d, base, i)
+			res, err = e.deleteLink(req, d, base, i)
 		} else {
 			res, err = e.deleteOnce(ctx, req, d, base)
 		}
@@ -51,8 +51,17 @@ func (e *Engine) delete(ctx context.Context, req Request) (Result, error) {
 
 // deleteLink moves the entry aside first: a file that somebody renamed over the
 // link in this moment is put back, not removed.
-func deleteLink(d *dir, base string, i info) (Result, error) {
+func (e *Engine) deleteLink(req Request, d *dir, base string, i info) (Result, error) {
 	temp := tempPrefix + newID()
+	in := &intent{Op: "delete", Root: req.Root, Path: req.Path, Temps: []string{temp}}
+	if err := e.intents.prepare(in); err != nil {
+		return Result{}, err
+	}
+	if err := in.ready(); err != nil {
+		return Result{}, err
+	}
+	defer in.done()
+	e.hook("delete-ready")
 	if err := d.rename(base, d, temp); err != nil {
 		return Result{}, err
 	}
@@ -62,6 +71,7 @@ func deleteLink(d *dir, base string, i info) (Result, error) {
 		}
 		return Result{}, errAgain
 	}
+	e.hook("moved-aside")
 	if err := d.unlink(temp); err != nil {
 		return Result{}, err
 	}
@@ -110,6 +120,9 @@ func (t *attempt) remove(ctx context.Context) (Result, error) {
 	t.res.Mode = ModeExchange
 	if t.lease {
 		t.res.Mode = ModeLease
+	}
+	if t.oldInfo.links > 1 {
+		return t.res, nil // its other names keep it: there is nothing to park
 	}
 	t.handed = true
 	dup, err := t.d.dup()

@@ -246,9 +246,13 @@ func (p *parked) swapBack(ctx context.Context) bool {
 	_, safe, storeErr := r.storeHands(ctx, "written while a late version was put back")
 	p.d.sync()
 	for _, v := range r.hands {
-		if v.f != p.f && v.f != r.put.f {
+		if v.f != nil && v.f != p.f && v.f != r.put.f {
 			v.f.Close()
 		}
+	}
+	if r.put.f == nil { // what is left over holds no bytes: nothing to park
+		err = errors.Join(err, ErrNotRegular)
+		r.put = version{p.id, p.f, ""}
 	}
 	if err != nil || storeErr != nil {
 		p.e.opt.Tell(fmt.Sprintf("stella-ls could not put %s back: %v", p.path, errors.Join(err, storeErr)))

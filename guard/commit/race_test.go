@@ -3,11 +3,14 @@
 package commit
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 const theirs = "theirs: unique\n"
@@ -302,6 +305,106 @@ func TestMoveRaces(t *testing.T) {
 					t.Errorf("moved %q, which was not what was expected", to)
 				}
 			})
+		}
+	}
+}
+
+// TestLinkPutOver: in the moment of the exchange the file is replaced by a link.
+// The link stays, and nothing is written through it.
+func TestLinkPutOver(t *testing.T) {
+	b := newBench(t)
+	path := b.write("a.go", "base\n")
+	b.write("target", "target\n")
+	b.hook = func(p string) {
+		if p == "checked" {
+			os.Remove(path)
+			os.Symlink("target", path)
+		}
+	}
+	var stale *StaleError
+	if _, err := b.replace("a.go", "base\n", "ours\n"); !errors.As(err, &stale) && !errors.Is(err, ErrSwapped) {
+		t.Errorf("got %v", err)
+	}
+	b.Close(bg)
+	if to, err := os.Readlink(path); err != nil || to != "target" {
+		t.Errorf("the link: %q, %v", to, err)
+	}
+	b.want("target", "target\n")
+}
+
+// TestCleaner: hidden files are removed by somebody right after the exchange.
+func TestCleaner(t *testing.T) {
+	b := newBench(t)
+	b.write("a.go", "base\n")
+	b.hook = func(p string) {
+		if p == "exchanged" {
+			os.Remove(temporaryIn(b.dir))
+		}
+	}
+	if _, err := b.replace("a.go", "base\n", "ours\n"); err != nil {
+		t.Fatal(err)
+	}
+	b.Close(bg)
+	b.want("a.go", "ours\n")
+}
+
+// TestDeleteOneOfTwoNames: a write through the other name brings nothing back.
+func TestDeleteOneOfTwoNames(t *testing.T) {
+	b, w := newBench(t), newWriter(t)
+	path := b.write("a.go", "base\n")
+	os.Link(path, b.path("b.go"))
+	if _, err := b.Delete(bg, Request{Path: path, Root: b.dir, Expect: digest("base\n")}); err != nil {
+		t.Fatal(err)
+	}
+	w.do("truncate", b.path("b.go"), theirs)
+	b.Close(bg)
+	b.want("b.go", theirs)
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the deleted name came back")
+	}
+}
+
+// TestWatchersSeeTheFileArrive: the last that a watcher hears of the path is
+// that a file moved there, also when a commit is undone.
+func TestWatchersSeeTheFileArrive(t *testing.T) {
+	for _, undone := range []bool{false, true} {
+		b := newBench(t)
+		path := b.write("a.go", "base\n")
+		fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		if undone {
+			b.hook = func(p string) {
+				if p == "checked" {
+					writeAs("rename", path, theirs, nil)
+				}
+			}
+		}
+		if _, err := unix.InotifyAddWatch(fd, b.dir, unix.IN_ALL_EVENTS&^(unix.IN_OPEN|unix.IN_ACCESS|unix.IN_CLOSE|unix.IN_ATTRIB)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.replace("a.go", "base\n", "ours\n"); (err != nil) != undone {
+			t.Fatal(err)
+		}
+		b.Close(bg)
+		buf := make([]byte, 1<<16)
+		n, err := unix.Read(fd, buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last uint32
+		for buf = buf[:n]; len(buf) >= unix.SizeofInotifyEvent; {
+			mask, size := binary.NativeEndian.Uint32(buf[4:]), int(binary.NativeEndian.Uint32(buf[12:]))
+			name := strings.TrimRight(string(buf[16:16+size]), "\x00")
+			if name == "a.go" {
+				last = mask
+			}
+			buf = buf[16+size:]
+		}
+		if last != unix.IN_MOVED_TO {
+			t.Errorf("undone %v: the last event of the path is %#x, want IN_MOVED_TO", undone, last)
 		}
 	}
 }

@@ -138,10 +138,11 @@ func (e *Engine) recoverTemps(ctx context.Context, in *intent) ([]Rescued, error
 }
 
 func (e *Engine) recoverTemp(ctx context.Context, d *dir, in *intent, temp string) (*Rescued, error) {
-	if _, err := d.lstat(temp); errors.Is(err, fs.ErrNotExist) {
+	entry, err := d.lstat(temp)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if !in.Ready { // never was at the path; half-filled by us
+	if !in.Ready || entry.link { // half-filled by us and never at the path; or a link that was being removed
 		return nil, d.unlink(temp)
 	}
 	f, err := d.open(temp, false)
@@ -164,12 +165,12 @@ func (e *Engine) recoverTemp(ctx context.Context, d *dir, in *intent, temp strin
 	if digest == in.Base || digest == in.Candidate {
 		return nil, d.unlink(temp)
 	}
-	entry, err := e.store.Add(in.Path, "found after a crash", content, fs.FileMode(i.mode&0o777))
+	kept, err := e.store.Add(in.Path, "found after a crash", content, fs.FileMode(i.mode&0o777))
 	if err != nil {
 		return nil, err
 	}
-	r := &Rescued{Path: in.Path, Entry: &entry,
-		What: fmt.Sprintf("another program had written %s while a commit was interrupted; that version is kept as %s", in.Path, entry.ID)}
+	r := &Rescued{Path: in.Path, Entry: &kept,
+		What: fmt.Sprintf("another program had written %s while a commit was interrupted; that version is kept as %s", in.Path, kept.ID)}
 	return r, d.unlink(temp)
 }
 

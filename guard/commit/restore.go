@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -19,7 +20,9 @@ const maxRestores = 64
 // returned name. Where names cannot be exchanged, the inode at base gets a second
 // name first (recorded in the intent), and temp is then renamed over base.
 func (e *Engine) swap(d *dir, temp, base string, in *intent) (out string, exchanged bool, err error) {
-	err = d.exchange(temp, base)
+	// In this order: watchers then end on "base moved to"; the other order makes
+	// some believe that the file is gone.
+	err = d.exchange(base, temp)
 	if err == nil || !unsupported(err) {
 		return temp, err == nil, err
 	}
@@ -45,6 +48,7 @@ func (e *Engine) swap(d *dir, temp, base string, in *intent) (out string, exchan
 type version struct {
 	id fileID
 	f  *os.File // read-only; keeps the bytes reachable whatever happens to the name
+	// f is nil for what holds no bytes, such as a link put over the file.
 	// known is what it holds as long as nobody writes to it: the candidate's or
 	// the base's digest. Empty for a version of somebody else's.
 	known Digest
@@ -91,11 +95,11 @@ func (r *restoring) run(ctx context.Context, first version) (atPath version, err
 			return atPath, nil
 		}
 		// A newer version came out. It goes back; the one we just put there comes out next.
-		newer := version{id: out.id}
-		if out.id == r.put.id {
-			newer.f = r.put.f // ours, written to by somebody
-		} else if newer.f, err = r.d.open(r.temp, false); err != nil {
-			return atPath, err
+		newer := version{id: out.id, f: r.put.f} // ours, written to by somebody
+		if out.id != r.put.id {
+			if newer, err = r.e.open(r.d, r.temp); err != nil {
+				return atPath, err
+			}
 		}
 		r.put, atPath = atPath, newer
 	}
@@ -133,6 +137,9 @@ func (r *restoring) untouched(ctx context.Context) bool {
 // displaced store and returns the entries and the digests that are safe there.
 func (r *restoring) storeHands(ctx context.Context, why string) (entries []Entry, safe []Digest, err error) {
 	for _, v := range r.hands {
+		if v.f == nil {
+			continue
+		}
 		en, e := r.e.storeVersion(ctx, r.path, why, v.f)
 		if e != nil {
 			err = errors.Join(err, e)
@@ -177,18 +184,22 @@ func (t *attempt) undo(ctx context.Context) error {
 	entries, safe, storeErr := r.storeHands(ctx, "written during a commit")
 	t.parkPut(r, safe, errors.Join(err, storeErr))
 	if err != nil {
-		return err
+		return fmt.Errorf("putting the other program's version back: %v", err) // %v: no "does not exist" of ours means that the file is gone
 	}
 	if len(r.hands) == 0 && storeErr == nil {
 		t.closeAll(r)
 		return errAgain // nobody had written yet
 	}
-	now, digest, readErr := readAll(first.f)
+	stale := StaleError{Path: t.req.Path, Expect: t.req.Expect}
+	var readErr error
+	if first.f != nil {
+		stale.Bytes, stale.Now, readErr = readAll(first.f)
+	}
 	t.closeAll(r)
 	if err := errors.Join(storeErr, readErr); err != nil {
 		return err
 	}
-	return &RacedError{StaleError{Path: t.req.Path, Expect: t.req.Expect, Now: digest, Bytes: now}, entries}
+	return &RacedError{stale, entries}
 }
 
 // cameOut is the version that the exchange brought out.
@@ -204,7 +215,16 @@ func (t *attempt) cameOut() (version, error) {
 		}
 		return v, nil
 	}
-	f, err := t.d.open(t.temp, false)
+	return t.e.open(t.d, t.temp)
+}
+
+// open opens a version of somebody else's.
+func (e *Engine) open(d *dir, name string) (version, error) {
+	i, err := d.lstat(name)
+	if err != nil || !i.regular {
+		return version{id: i.id}, err
+	}
+	f, err := d.open(name, false)
 	return version{id: i.id, f: f}, err
 }
 
