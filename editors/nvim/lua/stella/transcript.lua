@@ -16,7 +16,6 @@ local function view(id)
   vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = 'nofile', 'hide', false
   vim.bo[buf].filetype = 'markdown'
   vim.bo[buf].modifiable = false
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, {})
   v = { buf = buf, folds = {}, partial = false }
   open[id] = v
   vim.b[buf].stella_session = id
@@ -46,8 +45,10 @@ local function append(v, lines, fold)
   end
   v.started = true
   vim.bo[v.buf].modifiable = false
-  for i = 1, #lines do
-    v.folds[first + i] = fold and (i == 1 and '>1' or '1') or '0'
+  local head
+  for i, l in ipairs(lines) do
+    head = head or (l ~= '' and i or nil)
+    v.folds[first + i] = fold and head and (i == head and '>1' or '1') or '0'
   end
   v.partial = false
   M.follow(v.buf)
