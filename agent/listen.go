@@ -37,6 +37,8 @@ func (l *listener) on(ev model.Event) {
 		l.piece(UpdateText, ev.Text)
 	case model.EventThinking:
 		l.piece(UpdateThinking, ev.Text)
+	case model.EventBlockEnd:
+		l.flush()
 	case model.EventRetry:
 		l.flush()
 		l.text.Reset() // the answer begins anew

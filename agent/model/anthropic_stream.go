@@ -43,6 +43,7 @@ func (a *anthropicAnswer) take(e sdk.MessageStreamEventUnion) error {
 	case "content_block_stop":
 		if b := a.block(e.Index); b != nil {
 			b.closed = true
+			a.on(Event{Kind: EventBlockEnd})
 		}
 	case "message_delta":
 		if s := string(e.Delta.StopReason); s != "" {

@@ -95,6 +95,9 @@ type EventKind string
 const (
 	EventText     EventKind = "text"
 	EventThinking EventKind = "thinking"
+	// EventBlockEnd says that nothing more joins the text or thinking so far; a
+	// tool call may be on its way.
+	EventBlockEnd EventKind = "block_end"
 	EventRetry    EventKind = "retry" // Text says why and how long the wait is
 )
 

@@ -42,6 +42,9 @@ func (a *openaiAnswer) take(c openai.ChatCompletionChunk) {
 		a.say(EventThinking, &a.thinking, reasoning(d.JSON.ExtraFields))
 		a.say(EventText, &a.text, d.Content)
 		a.say(EventText, &a.refusal, d.Refusal)
+		if len(d.ToolCalls) > 0 {
+			a.on(Event{Kind: EventBlockEnd})
+		}
 		for _, call := range d.ToolCalls {
 			a.call(call)
 		}
