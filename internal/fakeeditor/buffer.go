@@ -25,6 +25,9 @@ type buffer struct {
 	late []contentChange
 }
 
+// maxUndo bounds how far back undo goes; a state is a whole text.
+const maxUndo = 500
+
 type state struct {
 	id   int
 	text string
@@ -48,6 +51,9 @@ func (b *buffer) dirty() bool { return b.id != b.savedID }
 // record makes text the buffer's new state.
 func (b *buffer) record(text string) {
 	b.undo = append(b.undo, state{b.id, b.text})
+	if over := len(b.undo) - maxUndo; over > 0 {
+		b.undo = b.undo[over:]
+	}
 	b.redo = nil
 	b.ids++
 	b.id, b.text = b.ids, text

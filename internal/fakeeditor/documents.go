@@ -350,3 +350,14 @@ func (e *Editor) Buffer(path string) (text string, version int, dirty, open bool
 	}
 	return b.text, b.version, b.dirty(), true
 }
+
+// SetText replaces the whole text at once, as careless tools do.
+func (e *Editor) SetText(path, text string) error {
+	return e.person(path, func(b *buffer) ([]splice, error) {
+		s, differs := difference(b.text, b.normalise(text))
+		if !differs {
+			return nil, nil
+		}
+		return []splice{s}, nil
+	})
+}

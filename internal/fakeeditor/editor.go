@@ -50,6 +50,16 @@ func New(r io.Reader, w io.WriteCloser, o Options) *Editor {
 	return e
 }
 
+// Offline is an editor without a server: what it would tell goes nowhere.
+func Offline(o Options) *Editor {
+	r, _ := io.Pipe()
+	return New(r, discard{io.Discard}, o)
+}
+
+type discard struct{ io.Writer }
+
+func (discard) Close() error { return nil }
+
 func (e *Editor) attach(r io.Reader, w io.WriteCloser) {
 	e.conn = newConn(r, w, e.serve, e.log.add)
 }
