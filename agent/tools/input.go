@@ -137,6 +137,7 @@ func joinResults(own []guard.Result) guard.Result {
 		if out.Status == guard.StatusApplied || r.Status == guard.StatusStale {
 			out.Status, out.Message, out.Next = r.Status, r.Message, r.Next
 			out.Path, out.Expected, out.Actual, out.Mine = r.Path, r.Expected, r.Actual, r.Mine
+			out.ChangedBy, out.Diff, out.DiffCut = r.ChangedBy, r.Diff, r.DiffCut
 		}
 	}
 	if out.Status == guard.StatusApplied {

@@ -1,6 +1,9 @@
 package workspace
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // CauseKind says who or what changed a file.
 type CauseKind string
@@ -122,20 +125,20 @@ func (j *journal) attribute(e Entry) {
 	j.add(e, false)
 }
 
-// save records a save that the editor acknowledged, once.
+// save records a save that the editor acknowledged, once. The change of the disk
+// may have been noticed before, even before the last typing that the save holds
+// (the editor writes first and tells afterwards): it is explained by the save
+// then, and takes its place at the end.
 func (j *journal) save(p Path, before, after State) {
 	list := j.paths[p]
 	for i := len(list) - 1; i >= 0; i-- {
-		have := &list[i]
+		have := list[i]
 		if have.After.Disk == "" && have.Before.Disk == "" {
 			continue
 		}
-		if have.After.Disk == after.Disk {
-			if have.Cause.Kind == Outside || have.Cause.Kind == HumanSave {
-				have.Cause = Cause{Kind: HumanSave}
-				have.Before.Text, have.After.Text = after.Text, after.Text
-				return
-			}
+		if have.After.Disk == after.Disk && (have.Cause.Kind == Outside || have.Cause.Kind == HumanSave) {
+			before.Disk = have.Before.Disk
+			j.paths[p] = slices.Delete(list, i, i+1)
 		}
 		break
 	}

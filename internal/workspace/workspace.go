@@ -16,6 +16,7 @@ package workspace
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io/fs"
 )
 
@@ -27,6 +28,14 @@ type Digest string
 func DigestOf(b []byte) Digest {
 	sum := sha256.Sum256(b)
 	return Digest("sha256:" + hex.EncodeToString(sum[:]))
+}
+
+// MarshalJSON renders the zero Digest as null: there is no file to name.
+func (d Digest) MarshalJSON() ([]byte, error) {
+	if d == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(d))
 }
 
 // DigestOfString returns the digest of the UTF-8 bytes of s.
