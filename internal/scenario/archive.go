@@ -63,8 +63,13 @@ type line struct {
 	number int
 	text   string
 	words  []word
-	only   string // "[vscode]" in front: only for that editor
-	not    bool   // "[!vscode]"
+	only   []condition // in front: all must hold
+}
+
+// condition is "[vscode]", only for that editor, or "[!vscode]", not for it.
+type condition struct {
+	editor string
+	not    bool
 }
 
 // word is one argument; quoted ones are never separators or options.
@@ -83,12 +88,12 @@ func parseScript(script string) ([]line, error) {
 			continue
 		}
 		l := line{number: n, text: text}
-		if strings.HasPrefix(text, "[") {
+		for strings.HasPrefix(text, "[") {
 			cond, rest, ok := strings.Cut(text[1:], "]")
 			if !ok {
 				return nil, fmt.Errorf("line %d: no ] after the condition", n)
 			}
-			l.only, l.not = strings.TrimPrefix(cond, "!"), strings.HasPrefix(cond, "!")
+			l.only = append(l.only, condition{strings.TrimPrefix(cond, "!"), strings.HasPrefix(cond, "!")})
 			text = strings.TrimSpace(rest)
 		}
 		words, err := split(text)
@@ -104,12 +109,14 @@ func parseScript(script string) ([]line, error) {
 // holds reports whether the line is meant for the editor: a condition is a word
 // of the editor's name ("nvim" holds for "nvim" and "plain-nvim").
 func (l line) holds(editor string) bool {
-	if l.only == "" {
-		return true
+	for _, c := range l.only {
+		match := editor == c.editor
+		for part := range strings.SplitSeq(editor, "-") {
+			match = match || part == c.editor
+		}
+		if match == c.not {
+			return false
+		}
 	}
-	match := editor == l.only
-	for part := range strings.SplitSeq(editor, "-") {
-		match = match || part == l.only
-	}
-	return match != l.not
+	return true
 }

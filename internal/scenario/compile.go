@@ -40,7 +40,7 @@ type call struct {
 
 // holding is the text a model says before it stops at a hold, so that others
 // know that it has come there.
-func holding(name string) string { return "holding at " + name }
+func holding(name string) string { return "holding at " + name + "\n" }
 
 // compile turns the steps of one ask into script entries; the last one ends the
 // turn. session is the number of the session that asks, 0 when there is one only.

@@ -10,7 +10,7 @@ func TestCompile(t *testing.T) {
 		{`read a.py`, `[{"calls":[{"tool":"read_file","input":{"path":"a.py"}}]},{"text":"Done."}]`},
 		{`read a.py 1-3 ; say "x"`, `[{"calls":[{"tool":"read_file","input":{"end":3,"path":"a.py","start":1}}]},{"text":"x"}]`},
 		{`edit a.py "o" "n" base=1 + delete b`, `[{"calls":[{"tool":"edit_file","input":{"base":"{{base a.py 1}}","edits":[{"new":"n","old":"o"}],"path":"a.py"}},{"tool":"delete_file","input":{"base":"{{base b}}","path":"b"}}]},{"text":"Done."}]`},
-		{`hold x ; write a "c;" base=none`, `[{"text":"holding at x","hold":"x","calls":[{"tool":"write_file","input":{"content":"c;","path":"a"}}]},{"text":"Done."}]`},
+		{`hold x ; write a "c;" base=none`, `[{"text":"holding at x\n","hold":"x","calls":[{"tool":"write_file","input":{"content":"c;","path":"a"}}]},{"text":"Done."}]`},
 		{`edits a "1" "2" , b "3" "4"`, `[{"calls":[{"tool":"edit_files","input":{"files":[{"base":"{{base a}}","edits":[{"new":"2","old":"1"}],"path":"a"},{"base":"{{base b}}","edits":[{"new":"4","old":"3"}],"path":"b"}]}}]},{"text":"Done."}]`},
 	} {
 		words, err := split(c.steps)

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,7 +44,7 @@ func (w *world) peer(steps []word) error {
 }
 
 func (p *world) converse() error {
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := p.deadline()
 	defer cancel()
 	if err := p.ed.Initialize(ctx); err != nil {
 		return err

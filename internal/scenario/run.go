@@ -18,14 +18,13 @@ type Config struct {
 	Bin    string // the built server
 	Dir    string // an empty directory of its own
 	Editor string // one of Editors
+	// Patience bounds every wait for the server; 0 is a minute, far above what
+	// anything takes, since the race detector and a busy machine slow all down.
+	Patience time.Duration
 }
 
 // Editors are the clients a scenario can ask for; the first is the default.
 var Editors = []string{"vscode", "nvim", "plain-vscode", "plain-nvim", "plain-noapply"}
-
-// patience bounds every wait for the server. It is far above what anything
-// takes, since the race detector and a busy machine slow everything down.
-const patience = 60 * time.Second
 
 // Run plays a scenario; the error tells the line, what was wrong, and the
 // whole transcript.
@@ -252,7 +251,11 @@ func (w *world) script() ([]entry, error) {
 }
 
 func (w *world) deadline() (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(w.ctx, patience, errors.New("the server did not do it within "+patience.String()))
+	d := w.c.Patience
+	if d == 0 {
+		d = time.Minute
+	}
+	return context.WithTimeoutCause(w.ctx, d, fmt.Errorf("the server did not do it within %v", d))
 }
 
 func (w *world) remark(s string) {

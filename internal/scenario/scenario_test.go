@@ -15,7 +15,10 @@ import (
 	"testing"
 )
 
-var serverBinary string
+var (
+	serverBinary string
+	patience     = flag.Duration("patience", 0, "bounds each wait for the server; 0 is the default")
+)
 
 // The scenarios drive the real binary, built once with the race detector.
 func TestMain(m *testing.M) {
@@ -34,6 +37,10 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+func config(t *testing.T, editor string) Config {
+	return Config{Bin: serverBinary, Dir: t.TempDir(), Editor: editor, Patience: *patience}
 }
 
 func TestScenarios(t *testing.T) {
@@ -60,7 +67,7 @@ func TestScenarios(t *testing.T) {
 		for _, editor := range editors {
 			t.Run(name+"/"+editor, func(t *testing.T) {
 				t.Parallel()
-				if err := Run(context.Background(), Config{serverBinary, t.TempDir(), editor}, a); err != nil {
+				if err := Run(context.Background(), config(t, editor), a); err != nil {
 					t.Errorf("%s\n%s\n%v", file, strings.TrimSpace(a.Comment), err)
 				}
 			})
@@ -81,7 +88,7 @@ func TestScenariosCanFail(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = Run(context.Background(), Config{serverBinary, t.TempDir(), "vscode"}, a)
+			err = Run(context.Background(), config(t, "vscode"), a)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("it did not fail at the want: %v", err)
 			}
