@@ -188,6 +188,7 @@ type editor struct {
 	lost       error                    // applied, but the answer never arrives
 	mute       bool                     // never answers
 	refuse     string                   // answers with this reason
+	refusals   int                      // how often; 0: always
 	noSave     string                   // refuses to save
 	full       bool                     // sends whole texts
 	encode     func(text string) []byte // how a save encodes; nil: UTF-8
@@ -284,7 +285,11 @@ func (d *editor) Apply(ctx context.Context, w EditorWrite) (EditorAnswer, error)
 	b := d.bufs[w.Buffer.URI]
 	switch {
 	case d.refuse != "":
-		return EditorAnswer{Reason: d.refuse}, nil
+		reason := d.refuse
+		if d.refusals--; d.refusals == 0 {
+			d.refuse = ""
+		}
+		return EditorAnswer{Reason: reason}, nil
 	case d.lie:
 		return EditorAnswer{Applied: true, Version: w.Buffer.Version + 1}, nil
 	case b == nil:
