@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -57,17 +58,13 @@ func (s *Session) since(b Belief, v verdict, f workspace.File) []workspace.Cause
 	switch {
 	case v == inDoubt:
 		return nil
-	case f.Buffer == nil && b.Source == fromBuffer && f.Disk.Exists && (b.Disk == f.Disk.Digest || b.DiskAt == f.Disk.Digest):
+	case f.Buffer == nil && b.Source == fromBuffer && (b.Disk == f.Disk.Digest || b.DiskAt == f.Disk.Digest) && (f.Disk.Exists || b.DiskAbsent):
 		// The text seen was in a buffer that is closed now, and the disk never had it.
 		causes = []workspace.Cause{{Kind: workspace.HumanDiscard}}
 	case f.Buffer == nil || v == diskMoved || v == diskGone:
 		causes = s.g.ws.Causes(b.Path, workspace.State{Disk: b.Disk}, workspace.State{Disk: f.Disk.Digest}, b.Seq)
 	default:
-		from := b.Text
-		if b.Source == fromDisk && f.Buffer.Pair.Disk == b.Disk {
-			from = f.Buffer.Pair.Text // what the editor showed for those bytes
-		}
-		causes = s.g.ws.Causes(b.Path, workspace.State{Text: from}, workspace.State{Text: f.Buffer.Digest}, b.Seq)
+		causes = s.sinceText(b, *f.Buffer)
 	}
 	if b.restored {
 		for i, c := range causes {
@@ -81,4 +78,31 @@ func (s *Session) since(b Belief, v verdict, f workspace.File) []workspace.Cause
 		causes = []workspace.Cause{{Kind: workspace.Outside}}
 	}
 	return causes
+}
+
+// sinceText walks from what was seen to the text of a buffer: along its texts,
+// or, for what was seen or changed while it was closed, along the disk to what
+// the buffer was loaded from and then along its texts.
+func (s *Session) sinceText(b Belief, now workspace.Buffer) []workspace.Cause {
+	ws := s.g.ws
+	if b.Under != "" { // the buffer never loaded what this session wrote beneath it
+		causes := ws.Causes(b.Path, workspace.State{Text: b.Under}, workspace.State{Text: now.Digest}, b.Seq)
+		if len(causes) > 0 && !hasOutside(causes) {
+			return causes
+		}
+	}
+	direct := ws.Causes(b.Path, workspace.State{Text: b.Text}, workspace.State{Text: now.Digest}, b.Seq)
+	if !hasOutside(direct) || !b.Joined || now.Pair.Disk == "" {
+		return direct
+	}
+	via := ws.Causes(b.Path, workspace.State{Disk: b.Disk}, workspace.State{Disk: now.Pair.Disk}, b.Seq)
+	via = append(via, ws.Causes(b.Path, workspace.State{Text: now.Pair.Text}, workspace.State{Text: now.Digest}, b.Seq)...)
+	if b.Source == fromBuffer && hasOutside(via) {
+		return direct
+	}
+	return via
+}
+
+func hasOutside(causes []workspace.Cause) bool {
+	return slices.ContainsFunc(causes, func(c workspace.Cause) bool { return c.Kind == workspace.Outside })
 }

@@ -136,6 +136,7 @@ type written struct {
 	disk    workspace.Digest // of the disk afterwards, when this write put it there; else empty
 	closed  bool             // committed on disk; truth is the disk
 	under   workspace.Digest // see Belief.Under
+	diskAt  workspace.Digest // what the check found there, when this write did not put it there
 	version int32
 	seq     uint64 // of the journal, when after was there
 	o       Origin
@@ -156,8 +157,9 @@ func (s *Session) wrote(old Belief, known bool, w written) Belief {
 		b.Source, b.Disk, b.DiskAt, b.Joined, b.Under = fromDisk, b.Text, b.Text, true, w.under
 		return b.withSeen(w.seen)
 	}
+	b.DiskAt = w.diskAt
 	if known { // an unsaved buffer: the disk is as it was
-		b.Disk, b.DiskAt, b.DiskAbsent = old.Disk, old.DiskAt, old.DiskAbsent
+		b.Disk, b.DiskAbsent = old.Disk, old.DiskAbsent
 	}
 	if w.disk != "" {
 		b.Disk, b.DiskAt, b.DiskAbsent = w.disk, w.disk, false

@@ -57,8 +57,12 @@ func judge(b Belief, f workspace.File, im images) verdict {
 	return changed
 }
 
-// holdsDisk: bytes d of a closed file are the content of this belief.
+// holdsDisk: bytes d of a closed file are the content of this belief. What was
+// seen as bytes must be those bytes: a mark that was added is a change, too.
 func (b Belief) holdsDisk(d workspace.Digest, im images) bool {
+	if b.Source == fromDisk {
+		return d == b.Disk
+	}
 	return b.Joined && d == b.Disk || im.ImageOf(b.Path, b.Text, d)
 }
 
@@ -82,21 +86,17 @@ func (b Belief) knowsDisk(f workspace.File, im images) bool {
 }
 
 // baseFits: base names the content that is there now. The belief is fresh.
-// A base is the digest a result gave, of the buffer or of the disk; either is
-// accepted while both mean the same content, so that a file opened or closed in
-// between stays editable.
+// A base is the digest that a result gave, of the buffer or of the disk; either
+// is accepted while both mean the same content, so that a file opened or closed
+// in between stays editable.
 func baseFits(b Belief, base workspace.Digest, f workspace.File, im images) bool {
 	if base == f.Base() {
 		return true
 	}
-	if base != b.Text && base != b.Disk {
-		return false
-	}
 	if f.Buffer == nil {
 		return im.ImageOf(b.Path, base, f.Disk.Digest) || base == b.Text && b.Joined && b.Disk == f.Disk.Digest
 	}
-	return base == b.Disk && b.Joined && b.holdsText(f.Buffer.Digest, im) ||
-		im.ImageOf(b.Path, f.Buffer.Digest, base) && base == b.Disk
+	return im.ImageOf(b.Path, f.Buffer.Digest, base) || base == b.Disk && b.Joined && b.holdsText(f.Buffer.Digest, im)
 }
 
 // effective is f as this session's truth. An editor that takes no edits still

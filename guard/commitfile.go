@@ -68,10 +68,7 @@ func (t *task) commitReplace(ctx context.Context, records []EditRecord) error {
 		return t.diskFailed(err)
 	}
 	t.s.g.ws.RecordDisk(t.name.Path, p.file.Disk.Digest, workspace.DigestOf(p.after), t.cause(records))
-	w := written{name: t.name, after: p.after, closed: true, seq: t.s.g.ws.Seq(), o: t.lastOrigin()}
-	if p.route == underEditor {
-		w.under = p.file.Buffer.Digest
-	}
+	w := written{name: t.name, after: p.after, closed: true, under: p.under, seq: t.s.g.ws.Seq(), o: t.lastOrigin()}
 	t.succeed(ctx, records, w, result{mode: done.mode, warnings: done.warnings, saved: ptr(true)})
 	before, after := p.file.Disk.Bytes, workspace.DigestOf(p.after)
 	t.undo = func(ctx context.Context) error {

@@ -35,11 +35,11 @@ func (t *task) commitEditor(ctx context.Context, records []EditRecord) error {
 	if err != nil {
 		return t.editorFailed(ctx, answer, err)
 	}
-	out := written{name: t.name, after: p.after, version: at.Version, seq: at.Seq, o: t.lastOrigin()}
+	out := written{name: t.name, after: p.after, diskAt: p.file.Disk.Digest, version: at.Version, seq: at.Seq, o: t.lastOrigin()}
 	res := result{mode: t.s.g.editorMode(), saved: ptr(answer.Saved)}
 	switch {
 	case answer.Saved:
-		t.afterSave(ctx, answer, &out, &res)
+		t.afterSave(ctx, answer, t.cause(records), &out, &res)
 	case save:
 		res.notes = append(res.notes, "the editor did not save it: "+reasonOr(answer.SaveReason, "no reason given"))
 	default:
@@ -226,7 +226,7 @@ func (e *expectation) stop() {
 
 // afterSave moves the write on to what save participants made of it, if that is
 // known exactly, and joins text and disk when the disk holds just that.
-func (t *task) afterSave(ctx context.Context, answer EditorAnswer, out *written, res *result) {
+func (t *task) afterSave(ctx context.Context, answer EditorAnswer, cause workspace.Cause, out *written, res *result) {
 	p, g := &t.plan, t.s.g
 	text := string(p.after)
 	if answer.SHA256After != "" && answer.SHA256After != workspace.DigestOf(p.after) {
@@ -250,6 +250,7 @@ func (t *task) afterSave(ctx context.Context, answer EditorAnswer, out *written,
 		return // the next check says what is there
 	}
 	g.ws.ConfirmSave(t.name.Path, workspace.Pair{Text: workspace.DigestOfString(text), Disk: f.Disk.Digest})
+	g.ws.RecordDisk(t.name.Path, p.file.Disk.Digest, f.Disk.Digest, cause)
 	out.disk = f.Disk.Digest
 }
 

@@ -149,7 +149,7 @@ func (s *Session) movedDuring(ctx context.Context, was workspace.File, detail st
 	during := workspace.Cause{Kind: workspace.DuringTool, Detail: detail}
 	// What this server knows to have been written by somebody else keeps its name.
 	causes := ws.Causes(p, workspace.State{Disk: was.Disk.Digest}, workspace.State{Disk: now.Disk.Digest}, was.Seq)
-	if len(causes) == 0 || slices.ContainsFunc(causes, func(c workspace.Cause) bool { return c.Kind == workspace.Outside }) {
+	if len(causes) == 0 || hasOutside(causes) {
 		ws.RecordDisk(p, was.Disk.Digest, now.Disk.Digest, during)
 	}
 	if now.Buffer != nil && now.Buffer.Dirty && now.Buffer.Pair.Disk != now.Disk.Digest {

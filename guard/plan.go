@@ -42,7 +42,11 @@ func (t *task) look(ctx context.Context) *Result {
 		return ptr(pathResult(t.name.Display, err))
 	}
 	p.belief, p.known = s.belief(t.name.Path)
+	open := f.Buffer != nil
 	f = effective(p.belief, p.known, f)
+	if open && f.Buffer == nil {
+		p.under = p.belief.Under
+	}
 	p.file = f
 	if why := s.whyUnavailable(); why != "" && !p.known && f.Exists() {
 		return ptr(unavailableResult(t.name.Display, why))
@@ -133,7 +137,7 @@ func (t *task) chooseRoute() *Result {
 	case can.CompareAndSet, can.ApplyEdit && can.Versioned && b.Version != 0:
 		p.route = inEditor
 	case clean:
-		p.route = underEditor
+		p.route, p.under = underEditor, b.Digest
 	default:
 		return ptr(denied(display, display+" is open in the editor with changes that are not on disk, and this editor offers no safe way to edit its buffer.",
 			"ask the person to save it (and to let the editor reload it), then read it again"))

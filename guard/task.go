@@ -35,8 +35,9 @@ type plan struct {
 	belief Belief
 	known  bool
 	route  route
-	src    []byte   // content that is changed: the buffer's text or the disk's bytes
-	form   textForm // of src
+	under  workspace.Digest // the clean buffer's text beneath which the disk is written; see Belief.Under
+	src    []byte           // content that is changed: the buffer's text or the disk's bytes
+	form   textForm         // of src
 	spans  []located
 	whole  bool   // all of the content is the caller's
 	create bool   // nothing is there

@@ -116,7 +116,9 @@ func (j *journal) attribute(e Entry) {
 		if have.After.Disk == "" && have.Before.Disk == "" {
 			continue // a change of text alone
 		}
-		if have.Cause.Kind == Outside && have.Before.Disk == e.Before.Disk && have.After.Disk == e.After.Disk {
+		// A save that an own edit asked for is that edit's.
+		known := have.Cause.Kind == HumanSave && e.Cause.Kind == SessionEdit
+		if (known || have.Cause.Kind == Outside) && have.Before.Disk == e.Before.Disk && have.After.Disk == e.After.Disk {
 			have.Cause = e.Cause
 			return
 		}
