@@ -27,7 +27,7 @@ func (w *Workspace) DidSave(uri string, text *string) error {
 	if err != nil {
 		return err
 	}
-	before := w.known[d.path]
+	before := w.known[d.path].digest
 	switch {
 	case disk.Exists && (isImage(d.text, disk.Bytes) || addedNewline(d.text, disk.Bytes)):
 		d.pair = Pair{Text: d.digest, Disk: disk.Digest}

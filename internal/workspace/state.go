@@ -21,8 +21,9 @@ type Workspace struct {
 	byPath   map[Path][]*document // usually one
 	waiters  map[Path][]*waiter
 	expected map[Path][]*expectation
-	images   map[Path][]Pair // present and past pairs, newest last, bounded
-	known    map[Path]Digest // the disk as last read, for the journal
+	images   map[Path][]Pair    // present and past pairs, newest last, bounded
+	known    map[Path]knownDisk // the disk as last read, for the journal
+	knownN   uint64             // grows with each change of known
 	journal  journal
 
 	subs struct {
@@ -38,7 +39,7 @@ func New(o Options) *Workspace {
 		own: o.Own, log: o.Log, enc: UTF16,
 		docs: map[string]*document{}, byPath: map[Path][]*document{},
 		waiters: map[Path][]*waiter{}, expected: map[Path][]*expectation{},
-		images: map[Path][]Pair{}, known: map[Path]Digest{},
+		images: map[Path][]Pair{}, known: map[Path]knownDisk{},
 	}
 	if w.own == nil {
 		w.own = func(Path) bool { return false }
@@ -154,9 +155,20 @@ func (w *Workspace) ImageOf(p Path, text, disk Digest) bool {
 	return false
 }
 
+// knownDisk is a disk content and the number of the change that led to it.
+type knownDisk struct {
+	digest Digest
+	n      uint64
+}
+
 func (w *Workspace) setKnown(p Path, d Digest) {
-	if _, ok := w.known[p]; !ok && len(w.known) >= maxKnown {
+	have, ok := w.known[p]
+	if ok && have.digest == d {
+		return
+	}
+	if !ok && len(w.known) >= maxKnown {
 		clear(w.known) // costs attribution of changes made meanwhile, nothing else
 	}
-	w.known[p] = d
+	w.knownN++
+	w.known[p] = knownDisk{d, w.knownN}
 }

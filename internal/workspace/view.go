@@ -12,12 +12,15 @@ func (w *Workspace) View(ctx context.Context, n Name) (File, error) {
 	if err := ctx.Err(); err != nil {
 		return File{}, err
 	}
+	known := w.knownOf(n.Path)
 	disk, err := w.diskOf(n)
 	w.mu.Lock()
 	var e []Event
 	f := File{Name: n, Disk: disk}
 	if err == nil {
-		e = w.noteDisk(n.Path, disk.Digest, "")
+		if w.known[n.Path].n == known { // else what was read may be older than what is known
+			e = w.noteDisk(n.Path, disk.Digest, "")
+		}
 		w.join(n.Path, disk)
 	}
 	if f.Buffer = w.view(n.Path); f.Buffer != nil {
@@ -33,6 +36,12 @@ func (w *Workspace) View(ctx context.Context, n Name) (File, error) {
 		f.Disk = Disk{Err: err}
 	}
 	return f, nil
+}
+
+func (w *Workspace) knownOf(p Path) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.known[p].n
 }
 
 // join makes the pair of a buffer that the editor has loaded anew without
@@ -62,7 +71,8 @@ func (w *Workspace) diskOf(n Name) (Disk, error) {
 // announced. A disk that holds what the buffer holds was saved by the editor,
 // whose didSave is still on its way.
 func (w *Workspace) noteDisk(p Path, now Digest, saved Digest) []Event {
-	was, seen := w.known[p]
+	k, seen := w.known[p]
+	was := k.digest
 	w.setKnown(p, now)
 	if !seen || was == now || saved != "" {
 		return nil
@@ -94,7 +104,8 @@ func (w *Workspace) DiskEvent(p Path, c Cause) {
 		return
 	}
 	w.mu.Lock()
-	was, seen := w.known[p]
+	k, seen := w.known[p]
+	was := k.digest
 	w.mu.Unlock()
 	if !seen {
 		w.emit(Event{Path: p, Kind: DiskChanged, Cause: c})
@@ -109,8 +120,11 @@ func (w *Workspace) DiskEvent(p Path, c Cause) {
 		return // same bytes: no change, whatever the clock says
 	}
 	if c.Kind == "" || c.Kind == Outside {
+		var e []Event
 		w.mu.Lock()
-		e := w.noteDisk(p, disk.Digest, "")
+		if w.known[p].n == k.n {
+			e = w.noteDisk(p, disk.Digest, "")
+		}
 		w.mu.Unlock()
 		w.emit(e...)
 		return
