@@ -1,0 +1,393 @@
+// Package facts is the model of what one file says by itself: its definitions,
+// its scopes, every identifier with its role, its imports. It also packs that
+// into one blob and back (see Encode).
+//
+// A File depends on the bytes of the text and nothing else, so that it can be
+// cached by their digest. Offsets are bytes of the text. Indexes into the slices
+// of the same File are int32, with None for "no such thing".
+package facts
+
+import "sort"
+
+// None is the index of nothing.
+const None int32 = -1
+
+// Version changes whenever the meaning or the encoding of facts changes, or what
+// the queries of a language extract. Stored facts of another version are not read.
+//
+//	1: first form
+const Version = 1
+
+// Kind is what a definition defines.
+type Kind uint8
+
+// The kinds, in no particular order but fixed: they are stored.
+const (
+	KindNone Kind = iota
+	Function
+	Method
+	Class
+	Struct
+	Enum
+	Variant
+	Trait
+	Interface
+	Type
+	Const
+	Static
+	Variable
+	Field
+	Property
+	Module
+	Namespace
+	Macro
+	Impl
+	Union
+	Parameter
+	TypeParam
+	Constructor
+	Table
+	Column
+	View
+	MaterializedView
+	Index
+	Procedure
+	Trigger
+	Schema
+	Sequence
+	Constraint
+	kinds
+)
+
+var kindNames = [kinds]string{
+	"", "function", "method", "class", "struct", "enum", "variant", "trait", "interface", "type", "const", "static",
+	"variable", "field", "property", "module", "namespace", "macro", "impl", "union", "parameter", "type parameter",
+	"constructor", "table", "column", "view", "materialized view", "index", "procedure", "trigger", "schema",
+	"sequence", "constraint",
+}
+
+func (k Kind) String() string {
+	if k < kinds {
+		return kindNames[k]
+	}
+	return ""
+}
+
+// KindOf is the kind with this name, or KindNone.
+func KindOf(name string) Kind {
+	for k, n := range kindNames {
+		if n == name && n != "" {
+			return Kind(k)
+		}
+	}
+	return KindNone
+}
+
+// TypeLike reports whether the definition has members of its own.
+func (k Kind) TypeLike() bool {
+	switch k {
+	case Class, Struct, Enum, Trait, Interface, Type, Union, Table, View, MaterializedView:
+		return true
+	}
+	return false
+}
+
+// Callable reports whether the definition can be called.
+func (k Kind) Callable() bool {
+	switch k {
+	case Function, Method, Macro, Constructor, Procedure:
+		return true
+	}
+	return false
+}
+
+// Role is what an identifier is doing where it stands. A later role wins when
+// two queries give one each.
+type Role uint8
+
+const (
+	Read Role = iota
+	TypeUse
+	Call
+	Write
+	ImportUse
+	Text       // inside a macro's tokens: what it means there is not known for sure
+	Definition // the name of a definition
+	roles
+)
+
+var roleNames = [roles]string{"read", "type", "call", "write", "import", "text", "definition"}
+
+func (r Role) String() string {
+	if r < roles {
+		return roleNames[r]
+	}
+	return ""
+}
+
+// RecvKind is what stands before the dot of a member.
+type RecvKind uint8
+
+const (
+	NoRecv      RecvKind = iota // not a member
+	RecvUnknown                 // some expression
+	RecvName                    // the identifier Occ.Recv, or the member that it names
+	RecvCall                    // a call of Occ.Recv
+	RecvSelf                    // self, this, cls
+	RecvSuper                   // super
+	recvKinds
+)
+
+// Span is a range of bytes.
+type Span struct{ Start, End uint32 }
+
+// Occ is one identifier.
+type Occ struct {
+	Start uint32
+	Name  uint32 // index into File.Names; the identifier ends at Start plus its length
+	Recv  int32  // occurrence; see RecvKind
+	Role  Role
+	RecvK RecvKind
+}
+
+// ScopeKind tells what a scope does to names.
+type ScopeKind uint8
+
+const (
+	FileScope ScopeKind = iota
+	BlockScope
+	FunctionScope // what is declared inside is local
+	ClassScope    // what is declared inside is reached through a receiver
+	ModuleScope   // an inline module or namespace
+	scopeKinds
+)
+
+// Scope is a region that declares names. Scope 0 is the file.
+type Scope struct {
+	Start, End uint32
+	Parent     int32
+	Kind       ScopeKind
+}
+
+// Flags of a definition.
+type Flags uint16
+
+const (
+	Exported Flags = 1 << iota
+	Local          // not visible outside a function
+	Default        // the default export
+	FromText       // found by its header's text, not by the grammar
+	Hidden         // never an answer by itself (impl blocks)
+	OnType         // a member of the type, not of an instance
+)
+
+// Def is a definition.
+type Def struct {
+	Name       uint32
+	Kind       Kind
+	Flags      Flags
+	Start, End uint32 // the whole definition, decorators and export keyword included
+	NameStart  uint32
+	SigEnd     uint32 // the signature is Start..SigEnd
+	Doc        Span   // doc comment or docstring; empty when there is none
+	Parent     int32  // the definition around it
+	Scope      int32  // the scope that declares it
+	Owner      int32  // occurrence: the type that it belongs to when that is not Parent (impl, receiver)
+	Type       int32  // occurrence: the head of the written type, of the value or of what a call returns
+	Init       int32  // occurrence: what is called or named by the initial value
+	Bases      []int32
+}
+
+// ImportKind is the form of an import.
+type ImportKind uint8
+
+const (
+	Static      ImportKind = iota // import and use
+	Dynamic                       // import(), require() inside an expression
+	ReExport                      // export … from; pub use
+	LocalExport                   // export { a as b }: Spec is empty
+	ModDecl                       // Rust: mod name;
+	Ambient                       // reference paths and the like
+	importKinds
+)
+
+// BindKind is how a binding relates to the target.
+type BindKind uint8
+
+const (
+	Named    BindKind = iota // one exported name
+	Whole                    // the module itself
+	Star                     // everything the target exports
+	DefaultB                 // the default export
+	bindKinds
+)
+
+// Binding is one name that an import brings.
+type Binding struct {
+	Kind BindKind
+	// Name is the name on the target's side; empty for Whole and Star.
+	Name string
+	// As is the name here, or under which it is exported; empty for Star.
+	As string
+	// AsStart is where As stands, NameStart where Name stands; equal when there
+	// is no renaming.
+	AsStart, NameStart uint32
+	// Binds: As is a name in this file. Exports: As is a name others can import.
+	Binds, Exports bool
+}
+
+// Import is one import, re-export, use or module declaration.
+type Import struct {
+	Kind       ImportKind
+	Start, End uint32 // the statement
+	Spec       string // as written, quotes removed
+	SpecStart  uint32
+	TypeOnly   bool
+	Scope      int32
+	Bindings   []Binding
+}
+
+// File is what one file says.
+type File struct {
+	Size    uint32
+	Lines   []uint32 // byte offset of each line's first byte; Lines[0] is 0
+	ASCII   bool
+	Errors  []Span   // places that did not parse, at most MaxErrors
+	Notes   []string // what was left out, for people
+	Names   []string
+	Scopes  []Scope
+	Defs    []Def    // by NameStart
+	Occs    []Occ    // by Start
+	Imports []Import // by Start
+}
+
+// MaxErrors bounds File.Errors.
+const MaxErrors = 16
+
+// Name is the text of an occurrence.
+func (f *File) Name(o int32) string {
+	if o < 0 {
+		return ""
+	}
+	return f.Names[f.Occs[o].Name]
+}
+
+// DefName is the name of definition d.
+func (f *File) DefName(d int32) string { return f.Names[f.Defs[d].Name] }
+
+// OccEnd is where occurrence o ends.
+func (f *File) OccEnd(o int32) uint32 {
+	x := f.Occs[o]
+	return x.Start + uint32(len(f.Names[x.Name]))
+}
+
+// OccAt is the occurrence that covers or ends at byte at, or None.
+func (f *File) OccAt(at uint32) int32 {
+	i := sort.Search(len(f.Occs), func(i int) bool { return f.Occs[i].Start > at }) - 1
+	if i < 0 {
+		return None
+	}
+	if at <= f.OccEnd(int32(i)) {
+		return int32(i)
+	}
+	return None
+}
+
+// DefAtName is the definition whose name starts at byte at, or None.
+func (f *File) DefAtName(at uint32) int32 {
+	i := sort.Search(len(f.Defs), func(i int) bool { return f.Defs[i].NameStart >= at })
+	if i < len(f.Defs) && f.Defs[i].NameStart == at {
+		return int32(i)
+	}
+	return None
+}
+
+// ScopeAt is the innermost scope around byte at.
+func (f *File) ScopeAt(at uint32) int32 {
+	// Scopes are in order of Start, outer before inner: the last that starts at
+	// or before at is the innermost, or some ancestor of it is.
+	s := int32(sort.Search(len(f.Scopes), func(i int) bool { return f.Scopes[i].Start > at }) - 1)
+	for s > 0 && f.Scopes[s].End <= at {
+		s = f.Scopes[s].Parent
+	}
+	return max(s, 0)
+}
+
+// LineOf is the 0-based line of byte at.
+func (f *File) LineOf(at uint32) int {
+	return sort.Search(len(f.Lines), func(i int) bool { return f.Lines[i] > at }) - 1
+}
+
+// Enclosing is the innermost non-local definition around byte at that is not
+// the one named there, or None.
+func (f *File) Enclosing(at uint32) int32 {
+	i := int32(sort.Search(len(f.Defs), func(i int) bool { return f.Defs[i].NameStart >= at }) - 1)
+	for ; i >= 0; i = f.prevAround(i) {
+		d := f.Defs[i]
+		if d.Start <= at && at < d.End && d.Flags&Local == 0 {
+			return i
+		}
+	}
+	return None
+}
+
+// prevAround steps from a definition that does not contain a place to the next
+// candidate: the one around it, or the one before it at file level.
+func (f *File) prevAround(i int32) int32 {
+	if p := f.Defs[i].Parent; p != None && p < i {
+		return p
+	}
+	return i - 1
+}
+
+// FoldedHash is the hash of a name under which files are looked up: FNV-1a over
+// the name with ASCII letters in lower case.
+func FoldedHash(name string) uint32 {
+	h := uint32(2166136261)
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return h
+}
+
+// Hashes returns the sorted, distinct hashes of all names that occur in the
+// file (imported and exported ones included), and of those that it defines for others.
+func (f *File) Hashes() (names, defs []uint32) {
+	for _, n := range f.Names {
+		names = append(names, FoldedHash(n))
+	}
+	for _, im := range f.Imports {
+		for _, b := range im.Bindings {
+			if b.Name != "" {
+				names = append(names, FoldedHash(b.Name))
+			}
+		}
+	}
+	for _, d := range f.Defs {
+		if d.Flags&Local == 0 {
+			defs = append(defs, FoldedHash(f.Names[d.Name]))
+		}
+	}
+	return distinct(names), distinct(defs)
+}
+
+func distinct(v []uint32) []uint32 {
+	sort.Slice(v, func(i, j int) bool { return v[i] < v[j] })
+	out := v[:0]
+	for i, x := range v {
+		if i == 0 || x != v[i-1] {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Has reports whether a sorted list of hashes holds h.
+func Has(sorted []uint32, h uint32) bool {
+	i := sort.Search(len(sorted), func(i int) bool { return sorted[i] >= h })
+	return i < len(sorted) && sorted[i] == h
+}

@@ -1,0 +1,156 @@
+#include "sitter.h"
+
+// go-tree-sitter installs Go callbacks as the allocator, which sends every
+// allocation of the C library through Go and back. NULL restores malloc.
+int st_use_c_allocator(void) {
+  if (!ts_set_allocator) return 0;
+  ts_set_allocator(NULL, NULL, NULL, NULL);
+  return 1;
+}
+
+// st_run collects all captures of a query over [from, to) in one crossing from
+// Go to C. It returns false when memory ran out.
+bool st_run(TSQueryCursor *c, const TSQuery *q, const TSTree *t, uint32_t from, uint32_t to, st_buffer *out) {
+  out->len = 0;
+  ts_query_cursor_set_byte_range(c, from, to);
+  ts_query_cursor_exec(c, q, ts_tree_root_node(t));
+  TSQueryMatch m;
+  uint32_t n = 0;
+  while (ts_query_cursor_next_match(c, &m)) {
+    if (out->len + m.capture_count > out->cap) {
+      size_t cap = out->cap ? out->cap * 2 : 4096;
+      while (cap < out->len + m.capture_count) cap *= 2;
+      st_capture *v = realloc(out->v, cap * sizeof *v);
+      if (!v) return false;
+      out->v = v;
+      out->cap = cap;
+    }
+    for (uint16_t i = 0; i < m.capture_count; i++) {
+      TSNode node = m.captures[i].node;
+      st_capture *o = &out->v[out->len++];
+      o->match = n;
+      o->start = ts_node_start_byte(node);
+      o->end = ts_node_end_byte(node);
+      o->capture = (uint16_t)m.captures[i].index;
+      o->symbol = ts_node_symbol(node);
+    }
+    n++;
+  }
+  out->exceeded = ts_query_cursor_did_exceed_match_limit(c);
+  return true;
+}
+
+bool st_has_error(const TSTree *t) { return ts_node_has_error(ts_tree_root_node(t)); }
+
+// st_errors lists error and missing nodes in document order, not descending
+// into subtrees without errors. kind is 1 for an error, 2 for a missing token.
+uint32_t st_errors(const TSTree *t, st_node *out, uint32_t max) {
+  TSNode root = ts_tree_root_node(t);
+  if (!ts_node_has_error(root)) return 0;
+  TSTreeCursor c = ts_tree_cursor_new(root);
+  uint32_t n = 0;
+  for (;;) {
+    TSNode node = ts_tree_cursor_current_node(&c);
+    bool error = ts_node_is_error(node), missing = ts_node_is_missing(node);
+    if (error || missing) {
+      if (n < max) {
+        st_node *o = &out[n];
+        o->start = ts_node_start_byte(node);
+        o->end = ts_node_end_byte(node);
+        o->symbol = ts_node_symbol(node);
+        o->kind = error ? 1 : 2;
+        o->named = ts_node_is_named(node);
+      }
+      if (++n >= max) break;
+    }
+    if (!error && ts_node_has_error(node) && ts_tree_cursor_goto_first_child(&c)) continue;
+    bool done = false;
+    while (!ts_tree_cursor_goto_next_sibling(&c)) {
+      if (!ts_tree_cursor_goto_parent(&c)) { done = true; break; }
+    }
+    if (done) break;
+  }
+  ts_tree_cursor_delete(&c);
+  return n;
+}
+
+// st_children lists the root's children that touch [from, to).
+uint32_t st_children(const TSTree *t, uint32_t from, uint32_t to, st_node *out, uint32_t max) {
+  TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
+  uint32_t n = 0;
+  if (ts_tree_cursor_goto_first_child_for_byte(&c, from) >= 0) {
+    do {
+      TSNode node = ts_tree_cursor_current_node(&c);
+      if (ts_node_start_byte(node) > to || n >= max) break;
+      out[n].start = ts_node_start_byte(node);
+      out[n].end = ts_node_end_byte(node);
+      out[n].symbol = ts_node_symbol(node);
+      out[n].named = ts_node_is_named(node);
+      n++;
+    } while (ts_tree_cursor_goto_next_sibling(&c));
+  }
+  ts_tree_cursor_delete(&c);
+  return n;
+}
+
+// st_path lists the nodes around a byte, outermost first.
+uint32_t st_path(const TSTree *t, uint32_t at, st_node *out, uint32_t max) {
+  TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
+  uint32_t n = 0;
+  for (;;) {
+    TSNode node = ts_tree_cursor_current_node(&c);
+    if (ts_node_start_byte(node) > at || ts_node_end_byte(node) < at || n >= max) break;
+    out[n].start = ts_node_start_byte(node);
+    out[n].end = ts_node_end_byte(node);
+    out[n].symbol = ts_node_symbol(node);
+    out[n].named = ts_node_is_named(node);
+    n++;
+    if (ts_tree_cursor_goto_first_child_for_byte(&c, at) < 0) break;
+  }
+  ts_tree_cursor_delete(&c);
+  return n;
+}
+
+// st_multiline lists named nodes that span more than one line and are not
+// alone on the same range as their parent.
+uint32_t st_multiline(const TSTree *t, const char *text, st_node *out, uint32_t max) {
+  TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
+  uint32_t n = 0;
+  bool up = true;
+  if (!ts_tree_cursor_goto_first_child(&c)) { ts_tree_cursor_delete(&c); return 0; }
+  while (up && n < max) {
+    TSNode node = ts_tree_cursor_current_node(&c);
+    uint32_t s = ts_node_start_byte(node), e = ts_node_end_byte(node);
+    bool lines = false;
+    for (uint32_t i = s; i < e; i++) if (text[i] == '\n') { lines = true; break; }
+    if (lines && ts_node_is_named(node)) {
+      out[n].start = s; out[n].end = e;
+      out[n].symbol = ts_node_symbol(node);
+      out[n].named = 1;
+      n++;
+    }
+    if (lines && ts_tree_cursor_goto_first_child(&c)) continue;
+    while (!ts_tree_cursor_goto_next_sibling(&c)) {
+      if (!ts_tree_cursor_goto_parent(&c)) { up = false; break; }
+    }
+  }
+  ts_tree_cursor_delete(&c);
+  return n;
+}
+
+// st_count_nodes walks the whole tree; the benchmarks' floor uses it.
+uint32_t st_count_nodes(const TSTree *t) {
+  TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
+  uint32_t n = 0;
+  for (;;) {
+    n++;
+    if (ts_tree_cursor_goto_first_child(&c)) continue;
+    bool done = false;
+    while (!ts_tree_cursor_goto_next_sibling(&c)) {
+      if (!ts_tree_cursor_goto_parent(&c)) { done = true; break; }
+    }
+    if (done) break;
+  }
+  ts_tree_cursor_delete(&c);
+  return n;
+}

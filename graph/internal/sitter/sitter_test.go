@@ -1,0 +1,122 @@
+package sitter
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	rust "github.com/tree-sitter/tree-sitter-rust/bindings/go"
+)
+
+func parse(t *testing.T, text string) (*Language, *Parser, *Tree) {
+	t.Helper()
+	l := NewLanguage(rust.Language())
+	p, err := NewParser(l, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	tree, err := p.Parse(context.Background(), []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, p, tree
+}
+
+func TestRunCollectsAllCaptures(t *testing.T) {
+	if !CAllocator() {
+		t.Fatal("the C allocator is not in force")
+	}
+	l, _, tree := parse(t, "fn a() { b(c); }\nfn d() {}\n")
+	defer tree.Close()
+	q, err := NewQuery(l, "(function_item name: (identifier) @name) @def (identifier) @ref")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	c := NewCursor()
+	defer c.Close()
+	count := map[string]int{}
+	caps, ok := c.RunAll(q, tree)
+	if !ok {
+		t.Error("incomplete")
+	}
+	for _, x := range caps {
+		count[q.Captures[x.Capture]]++
+	}
+	if count["name"] != 2 || count["def"] != 2 || count["ref"] != 4 {
+		t.Errorf("captures: %v", count)
+	}
+	if _, err := NewQuery(l, "(identifier) @x\n(no_such_node) @y"); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("bad query: %v", err)
+	}
+}
+
+func TestDeepNestingIsParsedWithoutRecursion(t *testing.T) {
+	text := "fn a() { " + strings.Repeat("(", 20000) + "x" + strings.Repeat(")", 20000) + "; }"
+	l, _, tree := parse(t, text)
+	defer tree.Close()
+	q, err := NewQuery(l, "(identifier) @ref (parenthesized_expression) @p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	c := NewCursor()
+	defer c.Close()
+	caps, _ := c.RunAll(q, tree)
+	if len(caps) < 20001 {
+		t.Errorf("%d captures", len(caps))
+	}
+	tree.Errors(10)
+	if n := len(tree.Path(uint32(len(text)/2), 1<<16)); n < 1000 {
+		t.Errorf("path of %d nodes", n)
+	}
+}
+
+func TestParseStops(t *testing.T) {
+	l := NewLanguage(rust.Language())
+	text := []byte(strings.Repeat("fn a() { b(c); }\n", 200000))
+	p, err := NewParser(l, 2*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Parse(context.Background(), text, nil); !errors.Is(err, ErrTooSlow) {
+		t.Errorf("limit: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := p.Parse(ctx, text, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancel: %v", err)
+	}
+	small, err := p.Parse(context.Background(), []byte("fn a() {}"), nil)
+	if err != nil {
+		t.Fatalf("the parser is usable afterwards: %v", err)
+	}
+	small.Close()
+}
+
+func TestIncrementalEditFindsTheChange(t *testing.T) {
+	_, p, tree := parse(t, "fn a() {}\nfn b() {}\n")
+	tree.Edit(Edit{Start: 13, OldEnd: 14, NewEnd: 16, StartPoint: Point{1, 3}, OldEndPoint: Point{1, 4}, NewEndPoint: Point{1, 6}})
+	next, err := p.Parse(context.Background(), []byte("fn a() {}\nfn bcd() {}\n"), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.HasError() {
+		t.Error("has errors")
+	}
+	tree.ChangedRanges(next)
+	tree.Close()
+	clone := next.Clone()
+	next.Close()
+	if got := clone.Children(0, 100, 10); len(got) != 2 || got[1].End != 21 {
+		t.Errorf("children %v", got)
+	}
+	clone.Close()
+	if Live.Trees.Load() != 0 {
+		t.Errorf("%d trees live", Live.Trees.Load())
+	}
+}
