@@ -202,12 +202,12 @@ type Def struct {
 type ImportKind uint8
 
 const (
-	Static      ImportKind = iota // import and use
-	Dynamic                       // import(), require() inside an expression
-	ReExport                      // export … from; pub use
-	LocalExport                   // export { a as b }: Spec is empty
-	ModDecl                       // Rust: mod name;
-	Ambient                       // reference paths and the like
+	ImportStatic  ImportKind = iota // import and use
+	ImportDynamic                   // import(), require() inside an expression
+	ReExport                        // export … from; pub use
+	LocalExport                     // export { a as b }: Spec is empty
+	ModDecl                         // Rust: mod name;
+	Ambient                         // reference paths and the like
 	importKinds
 )
 
@@ -215,10 +215,10 @@ const (
 type BindKind uint8
 
 const (
-	Named    BindKind = iota // one exported name
-	Whole                    // the module itself
-	Star                     // everything the target exports
-	DefaultB                 // the default export
+	Named       BindKind = iota // one exported name
+	Whole                       // the module itself
+	Star                        // everything the target exports
+	BindDefault                 // the default export
 	bindKinds
 )
 

@@ -1,0 +1,24 @@
+// Package python teaches the graph Python.
+package python
+
+import (
+	_ "embed"
+
+	"github.com/stella-ls/stella-ls/graph/lang"
+	grammar "github.com/tree-sitter/tree-sitter-python/bindings/go"
+)
+
+//go:embed queries.scm
+var queries string
+
+// Language is Python, stubs included.
+var Language = &lang.Language{
+	Name: "python", Fence: "python", Exts: []string{".py", ".pyi"},
+	Grammar: grammar.Language, Queries: queries,
+	Recv:       map[string]lang.RecvMode{"identifier": lang.ByEnd, "attribute": lang.ByEnd},
+	SelfNames:  []string{"self", "cls"},
+	Unwrap:     []string{"Optional", "Annotated", "Final", "ClassVar", "Type", "type", "Awaitable"},
+	Rebinds:    true,
+	ClassNames: true,
+	Resolver:   newResolver,
+}

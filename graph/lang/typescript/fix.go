@@ -1,0 +1,42 @@
+package typescript
+
+import (
+	"regexp"
+
+	"github.com/stella-ls/stella-ls/graph/facts"
+	"github.com/stella-ls/stella-ls/graph/lang/javascript"
+)
+
+// typeStar is a form that the grammar does not know: export type * from "x",
+// and export type * as ns from "x".
+var typeStar = regexp.MustCompile(`(?m)^[ \t]*export\s+type\s+\*(?:\s+as\s+([\w$]+))?\s+from\s+(['"])([^'"\n]+)['"]\s*;?`)
+
+// Fix adds what the queries cannot say.
+func Fix(text []byte, f *facts.File) {
+	javascript.Fix(text, f)
+	for _, m := range typeStar.FindAllSubmatchIndex(text, -1) {
+		if known(f, uint32(m[6])) {
+			continue
+		}
+		im := facts.Import{Kind: facts.ReExport, Start: uint32(m[0]), End: uint32(m[1]), Spec: string(text[m[6]:m[7]]), SpecStart: uint32(m[6]), TypeOnly: true}
+		b := facts.Binding{Kind: facts.Star, Exports: true, NameStart: uint32(m[0]), AsStart: uint32(m[0])}
+		if m[2] >= 0 {
+			b = facts.Binding{Kind: facts.Whole, As: string(text[m[2]:m[3]]), AsStart: uint32(m[2]), NameStart: uint32(m[2]), Exports: true}
+		}
+		im.Bindings = []facts.Binding{b}
+		at := 0
+		for at < len(f.Imports) && f.Imports[at].Start <= im.Start {
+			at++
+		}
+		f.Imports = append(f.Imports[:at], append([]facts.Import{im}, f.Imports[at:]...)...)
+	}
+}
+
+func known(f *facts.File, specStart uint32) bool {
+	for _, im := range f.Imports {
+		if im.SpecStart == specStart && len(im.Bindings) > 0 {
+			return true
+		}
+	}
+	return false
+}
