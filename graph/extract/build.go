@@ -165,6 +165,8 @@ func (b *builder) match(m []sitter.Capture) {
 			r.recvStart, r.recvEnd, r.recv, r.mode = c.Start, c.End, facts.RecvName, b.u.recvMode(c.Symbol)
 		case opRecvCall:
 			r.recvStart, r.recvEnd, r.recv, r.mode = c.Start, c.End, facts.RecvCall, lang.ByEnd
+		case opRecvArg:
+			r.recvStart, r.recvEnd, r.recv, r.mode = c.Start, c.End, facts.RecvArg, lang.ByEnd
 		case opRecvPath:
 			r.recvStart, r.recvEnd, r.recv, r.mode = c.Start, c.End, facts.RecvName, lang.ByHead
 		default:
@@ -556,7 +558,7 @@ func (b *builder) occ(f *facts.File, ends []uint32, r ref) []uint32 {
 	o := facts.Occ{Start: r.start, Name: b.intern(f, r.start, r.end), Recv: facts.None, Role: r.role, RecvK: r.recv}
 	if r.role == facts.Text && r.recv == facts.NoRecv {
 		b.textRecv(&o, ends)
-	} else if r.recv == facts.RecvName || r.recv == facts.RecvCall {
+	} else if r.recv.Linked() {
 		b.receiver(f, &o, r, ends)
 	}
 	f.Occs = append(f.Occs, o)

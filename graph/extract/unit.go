@@ -20,7 +20,7 @@
 //	@scope.KIND    block, function, class, module
 //	@ref @ref.ROLE an identifier: call, type, write, text; @ref alone is read
 //	@ref.quoted    one only if it stands in name quotes (SQL)
-//	@ref.member    it is a member; of @recv, @recv.call, @recv.path
+//	@ref.member    it is a member; of @recv, @recv.call, @recv.path, @recv.arg
 //	@ignore        not a name
 //	@comment @attribute
 //	@import @import.KIND  an import: reexport, export, dynamic, mod, raw; with
@@ -65,6 +65,7 @@ const (
 	opRecv
 	opRecvCall
 	opRecvPath
+	opRecvArg
 	opIgnore
 	opComment
 	opAttribute
@@ -94,7 +95,7 @@ var plainOps = map[string]action{
 	"scope.class": {opScope, uint8(facts.ClassScope)}, "scope.module": {opScope, uint8(facts.ModuleScope)},
 	"ref": {opRef, uint8(facts.Read)}, "ref.call": {opRef, uint8(facts.Call)}, "ref.type": {opRef, uint8(facts.TypeUse)},
 	"ref.write": {opRef, uint8(facts.Write)}, "ref.text": {opRef, uint8(facts.Text)}, "ref.member": {op: opMember}, "ref.quoted": {op: opQuoted},
-	"recv": {op: opRecv}, "recv.call": {op: opRecvCall}, "recv.path": {op: opRecvPath},
+	"recv": {op: opRecv}, "recv.call": {op: opRecvCall}, "recv.path": {op: opRecvPath}, "recv.arg": {op: opRecvArg},
 	"ignore": {op: opIgnore}, "comment": {op: opComment}, "attribute": {op: opAttribute},
 	"import": {opImport, uint8(facts.ImportStatic)}, "import.reexport": {opImport, uint8(facts.ReExport)},
 	"import.export": {opImport, uint8(facts.LocalExport)}, "import.dynamic": {opImport, uint8(facts.ImportDynamic)},

@@ -78,7 +78,7 @@ func (w *writer) occs(v []Occ) {
 		w.u(o.Start - prev)
 		w.u(o.Name)
 		w.byte(byte(o.Role)<<4 | byte(o.RecvK))
-		if o.RecvK == RecvName || o.RecvK == RecvCall {
+		if o.RecvK.Linked() {
 			w.i(int32(i) - o.Recv)
 		}
 		prev = o.Start
@@ -278,7 +278,7 @@ func (r *reader) occs(f *File) {
 		o := Occ{Start: at, Name: r.u(), Recv: None}
 		b := r.byte()
 		o.Role, o.RecvK = Role(b>>4), RecvKind(b&15)
-		if o.RecvK == RecvName || o.RecvK == RecvCall {
+		if o.RecvK.Linked() {
 			o.Recv = int32(i) - r.i()
 		}
 		f.Occs[i] = o

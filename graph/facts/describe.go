@@ -51,6 +51,8 @@ func Describe(f *File) string {
 			fmt.Fprintf(&b, " of %s", f.Name(o.Recv))
 		case RecvCall:
 			fmt.Fprintf(&b, " of %s()", f.Name(o.Recv))
+		case RecvArg:
+			fmt.Fprintf(&b, " argument of %s()", f.Name(o.Recv))
 		case RecvSelf:
 			b.WriteString(" of self")
 		case RecvSuper:

@@ -135,8 +135,12 @@ const (
 	RecvCall                    // a call of Occ.Recv
 	RecvSelf                    // self, this, cls
 	RecvSuper                   // super
+	RecvArg                     // not a member: the name of an argument in a call of Occ.Recv
 	recvKinds
 )
+
+// Linked reports whether Occ.Recv is set.
+func (r RecvKind) Linked() bool { return r == RecvName || r == RecvCall || r == RecvArg }
 
 // Span is a range of bytes.
 type Span struct{ Start, End uint32 }
@@ -364,6 +368,9 @@ func (f *File) Hashes() (names, defs []uint32) {
 		for _, b := range im.Bindings {
 			if b.Name != "" {
 				names = append(names, FoldedHash(b.Name))
+			}
+			if b.Kind == BindDefault || b.Kind == Whole {
+				names = append(names, FoldedHash("default"))
 			}
 		}
 	}

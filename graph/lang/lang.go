@@ -39,6 +39,13 @@ type Language struct {
 	// ClassNames makes names declared in a class visible without a receiver to
 	// code that stands directly in the class body.
 	ClassNames bool
+	// Shadows is true when a second declaration in a scope hides the first from
+	// there on (Rust, Go).
+	Shadows bool
+	// ClosedModules is true when an inline module does not see the names around it (Rust).
+	ClosedModules bool
+	// Family names languages whose files import each other; empty is Name.
+	Family string
 	// FoldCase makes names compare without case (SQL).
 	FoldCase bool
 
@@ -144,8 +151,9 @@ type Resolver interface {
 	// Begin resolves a path root such as "crate" or "super" as used in from at
 	// byte at.
 	Begin(from string, root string, at uint32) Target
-	// Configs reports whether a file's change invalidates everything.
-	Configs(base string) bool
+	// Configs reports whether a change of a file invalidates everything that
+	// the rules remember; existence: it was created or deleted.
+	Configs(path string, existence bool) bool
 }
 
 // Matches reports whether a path is of language l.
@@ -162,4 +170,12 @@ func (l *Language) Matches(p string) bool {
 		}
 	}
 	return false
+}
+
+// FamilyName is Family, or Name.
+func (l *Language) FamilyName() string {
+	if l.Family != "" {
+		return l.Family
+	}
+	return l.Name
 }

@@ -20,6 +20,7 @@ var Language = &lang.Language{
 	Recv: map[string]lang.RecvMode{
 		"identifier": lang.ByEnd, "selector_expression": lang.ByEnd, "package_identifier": lang.ByEnd, "field_identifier": lang.ByEnd,
 	},
+	Shadows:  true,
 	Binding:  func(name string) bool { return name != "_" },
 	Exports:  func(d facts.Def) bool { return true },
 	Package:  path.Dir,

@@ -49,7 +49,11 @@ func newResolver(env lang.Env) lang.Resolver {
 	return &resolver{env: env, modules: map[string][]module{}}
 }
 
-func (r *resolver) Configs(base string) bool                 { return base == "go.mod" || base == "go.work" }
+func (r *resolver) Configs(p string, _ bool) bool {
+	base := path.Base(p)
+	return base == "go.mod" || base == "go.work"
+}
+
 func (r *resolver) Member(lang.Target, string) lang.Target   { return lang.Target{} }
 func (r *resolver) Begin(string, string, uint32) lang.Target { return lang.Target{} }
 

@@ -34,6 +34,7 @@ var Language = &lang.Language{
 	Name: "javascript", Fence: "javascript", Exts: []string{".js", ".jsx", ".mjs", ".cjs"},
 	Grammar: grammar.Language, Queries: Common + JSX + own,
 	Recv:        Recv,
+	Family:      "javascript",
 	ImportCalls: []string{"require"},
 	Exports:     Exported,
 	Fix:         Fix,

@@ -21,7 +21,8 @@ func NewResolver(env lang.Env) lang.Resolver {
 	return &resolver{env: env, configs: map[string]*tsconfig{}, packages: map[string]*pkg{}, named: map[string]map[string]*pkg{}}
 }
 
-func (r *resolver) Configs(base string) bool {
+func (r *resolver) Configs(p string, _ bool) bool {
+	base := path.Base(p)
 	return base == "package.json" || strings.HasPrefix(base, "tsconfig") && strings.HasSuffix(base, ".json") || base == "jsconfig.json"
 }
 

@@ -62,7 +62,7 @@
 (attribute object: (_) @recv attribute: (identifier) @ref.member)
 (attribute object: (call function: (_) @recv.call) attribute: (identifier) @ref.member)
 (keyword_argument name: (identifier) @ref.member)
-(call function: (_) @recv.call arguments: (argument_list (keyword_argument name: (identifier) @ref.member)))
+(call function: (_) @recv.arg arguments: (argument_list (keyword_argument name: (identifier) @ref.member)))
 (case_pattern (dotted_name (identifier) @ref . (identifier) @ref.member))
 
 ; Imports.

@@ -19,8 +19,21 @@ func newResolver(env lang.Env) lang.Resolver {
 	return &resolver{env: env, roots: map[string][]string{}}
 }
 
-func (r *resolver) Configs(base string) bool {
+func (r *resolver) Configs(p string, existence bool) bool {
+	base := path.Base(p)
+	if i := strings.Index(p, "/src/"); existence && i >= 0 && !r.knows(p[:i+4]) {
+		return true // perhaps a new source root
+	}
 	return base == "pyproject.toml" || base == "setup.cfg" || base == "setup.py"
+}
+
+func (r *resolver) knows(dir string) bool {
+	for _, roots := range r.roots {
+		if slices.Contains(roots, dir) {
+			return true
+		}
+	}
+	return len(r.roots) == 0
 }
 
 func (r *resolver) Begin(string, string, uint32) lang.Target { return lang.Target{} }

@@ -28,7 +28,19 @@ func newResolver(env lang.Env) lang.Resolver {
 	return &resolver{env: env, crates: map[string][]*crate{}}
 }
 
-func (r *resolver) Configs(base string) bool { return base == "Cargo.toml" }
+func (r *resolver) Configs(p string, existence bool) bool {
+	switch path.Base(p) {
+	case "Cargo.toml":
+		return true
+	case "lib.rs", "main.rs", "build.rs":
+		return existence
+	}
+	switch path.Base(path.Dir(p)) {
+	case "bin", "tests", "examples", "benches":
+		return existence
+	}
+	return false
+}
 
 func (r *resolver) Member(lang.Target, string) lang.Target { return lang.Target{} }
 

@@ -26,6 +26,7 @@ var Language = &lang.Language{
 		r, _ := utf8.DecodeRuneInString(name)
 		return !unicode.IsUpper(r) && name != "_"
 	},
+	Shadows: true, ClosedModules: true,
 	ImportCalls: []string{"path"},
 	ImportTree:  useTree,
 	Resolver:    newResolver,

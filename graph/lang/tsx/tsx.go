@@ -14,6 +14,7 @@ var Language = &lang.Language{
 	Grammar: grammar.LanguageTSX, Queries: javascript.Common + javascript.JSX + typescript.Queries,
 	Recv:        javascript.Recv,
 	Unwrap:      typescript.Unwrap,
+	Family:      "javascript",
 	ImportCalls: []string{"require"},
 	Exports:     javascript.Exported,
 	Fix:         typescript.Fix,

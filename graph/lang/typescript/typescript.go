@@ -23,6 +23,7 @@ var Language = &lang.Language{
 	Grammar: grammar.LanguageTypescript, Queries: javascript.Common + Queries,
 	Recv:        javascript.Recv,
 	Unwrap:      Unwrap,
+	Family:      "javascript",
 	ImportCalls: []string{"require"},
 	Exports:     javascript.Exported,
 	Fix:         Fix,
