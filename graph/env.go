@@ -31,6 +31,8 @@ type linked struct {
 	targets  []lang.Target
 	looks    []uint32 // sorted hashes
 	contents []uint32
+	edges    []edge // see solver.edges
+	hasEdges bool
 }
 
 func newLinker(g *Graph) *linker {
@@ -162,6 +164,41 @@ func (l *linker) reset() {
 	defer l.mu.Unlock()
 	clear(l.rule)
 	clear(l.memo)
+}
+
+// cachedEdges are the edges that were found for these very targets.
+func (l *linker) cachedEdges(v *view, targets []lang.Target) ([]edge, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.memo[v.path]
+	if m == nil || !m.hasEdges || len(targets) != len(m.targets) || len(targets) > 0 && &targets[0] != &m.targets[0] {
+		return nil, false
+	}
+	return m.edges, true
+}
+
+func (l *linker) keepEdges(v *view, targets []lang.Target, es []edge) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.memo[v.path]
+	if m == nil || len(targets) != len(m.targets) || len(targets) > 0 && &targets[0] != &m.targets[0] {
+		return
+	}
+	m.edges, m.hasEdges = es, true
+}
+
+// edgesOf are the cached edges of a file on disk, without reading its facts.
+func (l *linker) edgesOf(p string, e *entry) ([]edge, bool) {
+	if e == nil || l.g.docs.has(p) {
+		return nil, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.memo[p]
+	if m == nil || !m.hasEdges || m.key != e.key {
+		return nil, false
+	}
+	return m.edges, true
 }
 
 // each calls f for every remembered import.

@@ -37,6 +37,8 @@ type solver struct {
 	memo  map[site][]value
 	busy  map[site]bool // being worked out, against cycles
 	steps int
+	texts map[string][]byte // of the disk, as read for this question
+	stale []string          // files whose text is not the indexed one any more
 }
 
 // site is an occurrence.
@@ -221,7 +223,7 @@ func (s *solver) visible(v *view, d *facts.Def, class, direct bool) bool {
 	case d.Kind == facts.Method && !class: // functions of an object
 		return false
 	case d.Kind == facts.Field && !class, d.Kind == facts.Variant && !class:
-		return v.lang.Name == "go" && false
+		return false
 	case class:
 		return v.lang.ClassNames && direct
 	}
@@ -401,11 +403,6 @@ func (s *solver) moduleScope(v *view, def int32) int32 {
 	d := v.Defs[def]
 	for i := len(v.Scopes) - 1; i > 0; i-- {
 		if sc := v.Scopes[i]; sc.Kind == facts.ModuleScope && sc.Start >= d.Start && sc.Start <= d.NameStart && sc.End <= d.End {
-			return int32(i)
-		}
-	}
-	for i := len(v.Scopes) - 1; i > 0; i-- {
-		if sc := v.Scopes[i]; sc.Kind == facts.ModuleScope && d.Start <= sc.Start && sc.End <= d.End && v.Scopes[i].Parent == d.Scope {
 			return int32(i)
 		}
 	}

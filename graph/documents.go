@@ -1,0 +1,472 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/stella-ls/stella-ls/graph/extract"
+	"github.com/stella-ls/stella-ls/graph/facts"
+	"github.com/stella-ls/stella-ls/graph/internal/sitter"
+	"github.com/stella-ls/stella-ls/graph/lang"
+	"github.com/stella-ls/stella-ls/graph/store"
+)
+
+// maxTrees bounds the syntax trees that are kept; a document beyond it is parsed
+// whole at its next change.
+const maxTrees = 16
+
+// documents are the open buffers. A change of a buffer only marks it; the parse
+// happens in the background, or in the first query that needs it, never on the
+// way of the notification.
+type documents struct {
+	g      *Graph
+	mu     sync.Mutex
+	m      map[string]*doc
+	recent []*doc // with a tree, newest last
+	worker *extract.Worker
+	work   sync.Mutex // the worker is used by one at a time
+	kick   chan struct{}
+	stop   func()
+	done   sync.WaitGroup
+	closed bool
+}
+
+// doc is one open buffer of a known language.
+type doc struct {
+	ds   *documents
+	path string
+	lang *lang.Language
+	seq  atomic.Int64 // grows when the buffer changes
+
+	mu    sync.Mutex // guards what follows
+	seen  int64      // seq that cur is of
+	cur   *view
+	tree  *sitter.Tree
+	caps  []sitter.Capture
+	hash  *nameHashes
+	whole bool // the captures are complete
+}
+
+type nameHashes struct {
+	of          *facts.File
+	names, defs []uint32
+}
+
+func newDocuments(g *Graph) *documents {
+	return &documents{g: g, m: map[string]*doc{}, kick: make(chan struct{}, 1), worker: extract.NewWorker(&g.units)}
+}
+
+// start follows the workspace's events.
+func (ds *documents) start(ctx context.Context) {
+	ds.stop = ds.g.source.Subscribe(func(p string, disk bool) {
+		ds.touch(p)
+		if disk {
+			ds.g.indexer.changed(p)
+		}
+	})
+	for _, p := range ds.g.source.Documents() {
+		ds.touch(p)
+	}
+	ds.done.Go(func() {
+		for {
+			select {
+			case <-ds.kick:
+				for _, d := range ds.all() {
+					if d.seq.Load() != d.seenSeq() {
+						d.view()
+					}
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+func (ds *documents) close() {
+	if ds.stop != nil {
+		ds.stop()
+	}
+	ds.done.Wait()
+	ds.mu.Lock()
+	ds.closed = true
+	list := ds.m
+	ds.m = map[string]*doc{}
+	ds.mu.Unlock()
+	for _, d := range list {
+		d.release()
+	}
+	ds.work.Lock()
+	defer ds.work.Unlock()
+	ds.worker.Close()
+}
+
+// touch notes that a buffer was opened, changed or closed. It does not block.
+func (ds *documents) touch(p string) {
+	b, open := ds.g.source.Document(p)
+	ds.mu.Lock()
+	d := ds.m[p]
+	switch {
+	case !open || ds.closed:
+		delete(ds.m, p)
+	case d == nil:
+		l := languageOf(p)
+		if l == nil {
+			l = languageByID(b.LanguageID)
+		}
+		if l == nil || len(b.Text) > maxFile {
+			break
+		}
+		d = &doc{ds: ds, path: p, lang: l}
+		d.seq.Store(1)
+		ds.m[p] = d
+	default:
+		d.seq.Add(1)
+	}
+	ds.mu.Unlock()
+	if d != nil && !open {
+		go d.release() // a parse may be running; the read loop must not wait for it
+	}
+	if open {
+		select {
+		case ds.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// languageByID is for documents whose name does not tell.
+func languageByID(id string) *lang.Language {
+	switch id {
+	case "typescriptreact":
+		return languageOf("x.tsx")
+	case "typescript":
+		return languageOf("x.ts")
+	case "javascript", "javascriptreact":
+		return languageOf("x.js")
+	case "python":
+		return languageOf("x.py")
+	case "rust":
+		return languageOf("x.rs")
+	case "go":
+		return languageOf("x.go")
+	case "sql":
+		return languageOf("x.sql")
+	}
+	return nil
+}
+
+func (ds *documents) get(p string) *doc {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	return ds.m[p]
+}
+
+func (ds *documents) has(p string) bool { return ds.get(p) != nil }
+
+// all is a copy of the open documents.
+func (ds *documents) all() map[string]*doc {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	out := make(map[string]*doc, len(ds.m))
+	for p, d := range ds.m {
+		out[p] = d
+	}
+	return out
+}
+
+func (d *doc) seenSeq() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.seen
+}
+
+// view is the facts of the buffer as it is now. It parses when they are not
+// there yet.
+func (d *doc) view() *view {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	seq := d.seq.Load()
+	if d.cur != nil && d.seen == seq {
+		return d.cur
+	}
+	b, open := d.ds.g.source.Document(d.path)
+	if !open {
+		return d.ds.g.diskView(d.path)
+	}
+	if d.cur != nil && string(d.cur.text) == b.Text {
+		v := *d.cur
+		v.version = b.Version
+		d.cur, d.seen = &v, seq
+		return d.cur
+	}
+	text := unsafe.Slice(unsafe.StringData(b.Text), len(b.Text)) // never written to
+	f, err := d.parse(text)
+	if err != nil {
+		d.ds.g.o.Log.Debug("graph: buffer not parsed", "path", d.path, "err", err)
+		if d.cur != nil {
+			return d.cur
+		}
+		return d.ds.g.diskView(d.path)
+	}
+	d.cur = &view{File: f, path: d.path, lang: d.lang, version: b.Version, open: true, text: text}
+	d.seen = seq
+	return d.cur
+}
+
+// parse extracts the facts of a text, starting from the last tree if there is one.
+func (d *doc) parse(text []byte) (*facts.File, error) {
+	ds := d.ds
+	ds.work.Lock()
+	defer ds.work.Unlock()
+	ctx := context.Background()
+	if len(text) > maxFile || ds.isClosed() {
+		return nil, store.ErrDamaged
+	}
+	if d.lang.Split != nil {
+		return ds.worker.File(ctx, d.lang, text)
+	}
+	u, err := ds.g.units.Get(d.lang)
+	if err != nil {
+		return nil, err
+	}
+	if d.tree == nil || d.cur == nil || !d.whole {
+		return d.parseWhole(ctx, u, text)
+	}
+	return d.parseAgain(ctx, u, text)
+}
+
+func (ds *documents) isClosed() bool {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	return ds.closed
+}
+
+func (d *doc) parseWhole(ctx context.Context, u *extract.Unit, text []byte) (*facts.File, error) {
+	tree, err := d.ds.worker.Parse(ctx, d.lang, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	d.caps, d.whole = d.ds.worker.Captures(u, tree, 0, 1<<32-1)
+	f := d.ds.worker.Build(u, text, d.caps, tree, d.whole)
+	d.keep(tree)
+	return f, nil
+}
+
+// parseAgain parses what changed, runs the queries over the top-level pieces
+// that it touches, and keeps all other captures, moved.
+func (d *doc) parseAgain(ctx context.Context, u *extract.Unit, text []byte) (*facts.File, error) {
+	e := editBetween(d.cur.text, text, d.cur.Lines)
+	d.tree.Edit(e)
+	tree, err := d.ds.worker.Parse(ctx, d.lang, text, d.tree)
+	if err != nil {
+		d.drop()
+		return nil, err
+	}
+	lo, hi := e.Start, e.NewEnd
+	for _, r := range d.tree.ChangedRanges(tree) {
+		lo, hi = min(lo, r.Start), max(hi, r.End)
+	}
+	d.caps, d.whole = splice(d.ds.worker, u, tree, d.caps, e, lo, hi)
+	f := d.ds.worker.Build(u, text, d.caps, tree, d.whole)
+	d.keep(tree)
+	return f, nil
+}
+
+// around is how far beyond a change neighbours are looked for: some patterns
+// join an item with the attribute above it.
+const around = 1024
+
+// splice replaces the captures of the matches that touch [lo, hi) of the new text.
+func splice(w *extract.Worker, u *extract.Unit, tree *sitter.Tree, old []sitter.Capture, e sitter.Edit, lo, hi uint32) ([]sitter.Capture, bool) {
+	delta := int64(e.NewEnd) - int64(e.OldEnd)
+	back := func(at uint32) uint32 { // to the old text
+		if at <= e.Start {
+			return at
+		}
+		return uint32(max(int64(at)-delta, int64(e.Start)))
+	}
+	forth := func(at uint32) uint32 {
+		if at <= e.Start {
+			return at
+		}
+		return uint32(max(int64(at)+delta, int64(e.Start)))
+	}
+	for range 16 {
+		from, to := lo, hi
+		start := uint32(0)
+		if lo > around {
+			start = lo - around
+		}
+		kids := tree.Children(start, hi+around, 4096)
+		if len(kids) == 4096 {
+			return w.Captures(u, tree, 0, 1<<32-1)
+		}
+		for _, k := range kids {
+			lo, hi = min(lo, k.Start), max(hi, k.End)
+		}
+		oldLo, oldHi := back(lo), max(back(hi), e.OldEnd)
+		for i := 0; i < len(old); {
+			j, s, t := extent(old, i)
+			if s < oldHi && t > oldLo && (s < oldLo || t > oldHi) {
+				lo, hi = min(lo, forth(s)), max(hi, forth(t))
+				oldLo, oldHi = min(oldLo, s), max(oldHi, t)
+			}
+			i = j
+		}
+		if lo == from && hi == to {
+			break
+		}
+	}
+	return replace(w, u, tree, old, e, lo, hi, back, delta)
+}
+
+// extent is the range of the match that begins at i, and where the next begins.
+func extent(c []sitter.Capture, i int) (next int, start, end uint32) {
+	start, end = c[i].Start, c[i].End
+	for next = i + 1; next < len(c) && c[next].Match == c[i].Match; next++ {
+		start, end = min(start, c[next].Start), max(end, c[next].End)
+	}
+	return next, start, end
+}
+
+func replace(w *extract.Worker, u *extract.Unit, tree *sitter.Tree, old []sitter.Capture, e sitter.Edit, lo, hi uint32, back func(uint32) uint32, delta int64) ([]sitter.Capture, bool) {
+	oldLo, oldHi := back(lo), max(back(hi), e.OldEnd)
+	fresh, complete := w.Captures(u, tree, lo, hi)
+	if !complete {
+		return w.Captures(u, tree, 0, 1<<32-1)
+	}
+	out := make([]sitter.Capture, 0, len(old)+len(fresh))
+	match := uint32(0)
+	for i := 0; i < len(old); {
+		j, s, t := extent(old, i)
+		if t <= oldLo || s >= oldHi {
+			for _, c := range old[i:j] {
+				c.Match = match
+				if s >= oldHi {
+					c.Start, c.End = uint32(int64(c.Start)+delta), uint32(int64(c.End)+delta)
+				}
+				out = append(out, c)
+			}
+			match++
+		}
+		i = j
+	}
+	for i := 0; i < len(fresh); {
+		j, s, t := extent(fresh, i)
+		if s >= lo && t <= hi {
+			for _, c := range fresh[i:j] {
+				c.Match = match
+				out = append(out, c)
+			}
+			match++
+		}
+		i = j
+	}
+	return out, true
+}
+
+// editBetween is the one edit that turns a into b.
+func editBetween(a, b []byte, aLines []uint32) sitter.Edit {
+	n := min(len(a), len(b))
+	p := commonPrefix(a, b, n)
+	s := 0
+	for s < n-p && a[len(a)-1-s] == b[len(b)-1-s] {
+		s++
+	}
+	e := sitter.Edit{Start: uint32(p), OldEnd: uint32(len(a) - s), NewEnd: uint32(len(b) - s)}
+	e.StartPoint = pointAt(a, p)
+	e.OldEndPoint = pointFrom(a, e.StartPoint, p, len(a)-s)
+	e.NewEndPoint = pointFrom(b, e.StartPoint, p, len(b)-s)
+	return e
+}
+
+func commonPrefix(a, b []byte, n int) int {
+	const block = 4096
+	p := 0
+	for p+block <= n && bytes.Equal(a[p:p+block], b[p:p+block]) {
+		p += block
+	}
+	for p < n && a[p] == b[p] {
+		p++
+	}
+	return p
+}
+
+// pointAt counts lines as tree-sitter does: at "\n" only.
+func pointAt(text []byte, at int) sitter.Point {
+	return pointFrom(text, sitter.Point{}, 0, at)
+}
+
+func pointFrom(text []byte, p sitter.Point, from, at int) sitter.Point {
+	part := text[from:at]
+	if n := bytes.Count(part, []byte{'\n'}); n > 0 {
+		return sitter.Point{Row: p.Row + uint32(n), Column: uint32(len(part) - 1 - bytes.LastIndexByte(part, '\n'))}
+	}
+	return sitter.Point{Row: p.Row, Column: p.Column + uint32(len(part))}
+}
+
+// keep makes tree the document's, and lets go of the least recently used one
+// when there are too many. The worker's lock is held.
+func (d *doc) keep(tree *sitter.Tree) {
+	if d.tree != nil {
+		d.tree.Close()
+	}
+	d.tree = tree
+	ds := d.ds
+	list := ds.recent[:0]
+	for _, o := range ds.recent {
+		if o != d {
+			list = append(list, o)
+		}
+	}
+	ds.recent = append(list, d)
+	if len(ds.recent) > maxTrees {
+		oldest := ds.recent[0]
+		ds.recent = ds.recent[1:]
+		oldest.tree.Close()
+		oldest.tree, oldest.caps = nil, nil
+	}
+}
+
+// drop frees the document's tree. The worker's lock is held.
+func (d *doc) drop() {
+	if d.tree == nil {
+		return
+	}
+	d.tree.Close()
+	d.tree, d.caps = nil, nil
+	list := d.ds.recent[:0]
+	for _, o := range d.ds.recent {
+		if o != d {
+			list = append(list, o)
+		}
+	}
+	d.ds.recent = list
+}
+
+func (d *doc) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ds.work.Lock()
+	defer d.ds.work.Unlock()
+	d.drop()
+}
+
+// hashes are those of the buffer's facts.
+func (d *doc) hashes() *nameHashes {
+	v := d.view()
+	if v == nil {
+		return &nameHashes{}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hash == nil || d.hash.of != v.File {
+		n, f := v.File.Hashes()
+		d.hash = &nameHashes{of: v.File, names: n, defs: f}
+	}
+	return d.hash
+}

@@ -1,0 +1,487 @@
+package graph
+
+import (
+	"context"
+	"sort"
+	"strings"
+
+	"github.com/stella-ls/stella-ls/graph/facts"
+	"github.com/stella-ls/stella-ls/internal/workspace"
+)
+
+// cursor is the identifier under a position.
+type cursor struct {
+	s   *solver
+	v   *view
+	at  uint32
+	occ int32 // None between identifiers
+}
+
+// under finds what stands at a position; nil when the file has no facts.
+func (g *Graph) under(ctx context.Context, at At) *cursor {
+	s := g.newSolver(ctx)
+	v := s.view(string(at.Path))
+	if v == nil {
+		return nil
+	}
+	if !v.open { // make sure that offsets fit the text on disk
+		if s.textOf(v) == nil {
+			g.refresh(ctx, s.stale)
+			s = g.newSolver(ctx)
+			if v = s.view(string(at.Path)); v == nil {
+				return nil
+			}
+		}
+	}
+	c := &cursor{s: s, v: v, at: s.offset(v, at.Pos, at.Enc)}
+	c.occ = v.OccAt(c.at)
+	return c
+}
+
+// locations turns values into what the editor shows, best first. A guess is
+// shown only when there is nothing better.
+func (c *cursor) locations(xs []value, e workspace.Encoding) []Location {
+	c.s.rank(xs)
+	var out []Location
+	for _, x := range bestOnly(dedupe(xs), false, new(int)) {
+		if l, ok := c.s.location(x, e); ok {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Definition is where the name at a position is defined; for the specifier of an
+// import, the file that it leads to.
+func (g *Graph) Definition(ctx context.Context, at At) ([]Location, error) {
+	c := g.under(ctx, at)
+	if c == nil {
+		return nil, ctx.Err()
+	}
+	if c.occ == facts.None {
+		return c.locations(c.specifier(), at.Enc), ctx.Err()
+	}
+	return c.locations(c.s.resolve(c.v, c.occ), at.Enc), ctx.Err()
+}
+
+// specifier is the module that an import's string under the cursor names.
+func (c *cursor) specifier() []value {
+	for i := range c.v.Imports {
+		im := &c.v.Imports[i]
+		if c.at >= im.SpecStart && c.at <= im.SpecStart+uint32(len(im.Spec)) && im.Spec != "" {
+			return c.s.module(c.v, c.s.target(c.v, i))
+		}
+	}
+	return nil
+}
+
+// TypeDefinition is the definition of the type of the name at a position, where
+// the type is written or built.
+func (g *Graph) TypeDefinition(ctx context.Context, at At) ([]Location, error) {
+	c := g.under(ctx, at)
+	if c == nil || c.occ == facts.None {
+		return nil, ctx.Err()
+	}
+	var types []value
+	for _, x := range c.s.resolve(c.v, c.occ) {
+		if x.kind != vDef {
+			continue
+		}
+		if c.s.kindOf(x).Callable() {
+			types = append(types, c.s.called([]value{x})...)
+		} else {
+			types = append(types, c.s.typeOf(x)...)
+		}
+	}
+	return c.locations(types, at.Enc), ctx.Err()
+}
+
+// Implementation lists the types that extend or implement the type at a
+// position, or the members that implement the member there.
+func (g *Graph) Implementation(ctx context.Context, at At) ([]Location, error) {
+	c := g.under(ctx, at)
+	if c == nil || c.occ == facts.None {
+		return nil, ctx.Err()
+	}
+	var out []value
+	for _, x := range c.s.resolve(c.v, c.occ) {
+		if x.kind != vDef {
+			continue
+		}
+		v := c.s.view(x.path)
+		d := &v.Defs[x.def]
+		switch {
+		case d.Kind.TypeLike():
+			out = append(out, c.s.extenders(x)...)
+		case d.Parent != facts.None && v.Defs[d.Parent].Kind.TypeLike():
+			for _, t := range c.s.extenders(value{vDef, x.path, d.Parent, "", x.how}) {
+				if o := c.s.view(t.path); o != nil {
+					out = append(out, c.s.children(o, t.def, v.DefName(x.def))...)
+				}
+			}
+		}
+	}
+	return c.locations(out, at.Enc), ctx.Err()
+}
+
+// extenders are the types, and the impl blocks, that name a type among their bases.
+func (s *solver) extenders(of value) []value {
+	v := s.view(of.path)
+	if v == nil {
+		return nil
+	}
+	names, files := map[string]bool{v.DefName(of.def): true}, map[string]bool{}
+	s.spread(names, files)
+	var out []value
+	for _, p := range sortedKeys(files) {
+		o := s.view(p)
+		if o == nil || s.spent() {
+			continue
+		}
+		for i := range o.Defs {
+			for _, b := range o.Defs[i].Bases {
+				for _, x := range s.occ(o, b) {
+					if x.kind == vDef && x.path == of.path && x.def == of.def {
+						out = append(out, value{vDef, p, int32(i), "", HowMember})
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// References lists the places that mean the definition of the name at a
+// position. A use by name alone is listed only when nothing was resolved.
+func (g *Graph) References(ctx context.Context, at At, declaration bool) ([]Location, error) {
+	c := g.under(ctx, at)
+	if c == nil || c.occ == facts.None {
+		return nil, ctx.Err()
+	}
+	targets := bestOnly(c.s.resolve(c.v, c.occ), false, new(int))
+	resolved, guesses := c.s.uses(targets)
+	if len(resolved) == 0 && len(targets) > 0 && targets[0].how == HowName {
+		resolved = guesses
+	}
+	var out []Location
+	if declaration {
+		out = c.locations(targets, at.Enc)
+	}
+	return append(out, c.occurrences(resolved, at.Enc)...), ctx.Err()
+}
+
+func (c *cursor) occurrences(us []use, e workspace.Encoding) []Location {
+	out := make([]Location, 0, len(us))
+	for _, u := range us {
+		o := u.v.Occs[u.occ]
+		end := u.v.OccEnd(u.occ)
+		r := c.s.rng(u.v, o.Start, end, e)
+		l := Location{Path: workspace.Path(u.v.path), Version: u.v.version, Range: r, NameRange: r, Start: int(o.Start), End: int(end),
+			NameStart: int(o.Start), NameEnd: int(end), Name: u.v.Name(u.occ), Kind: o.Role.String(), How: u.how}
+		if d := u.v.Enclosing(o.Start); d != facts.None {
+			l.Container = u.v.DefName(d)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// Highlights are the places in the same file that mean what the name at a
+// position means, its definition included. Kind is the role.
+func (g *Graph) Highlights(ctx context.Context, at At) ([]Location, error) {
+	c := g.under(ctx, at)
+	if c == nil || c.occ == facts.None {
+		return nil, ctx.Err()
+	}
+	want := map[target]bool{}
+	for _, x := range bestOnly(c.s.resolve(c.v, c.occ), false, new(int)) {
+		if x.kind == vDef {
+			want[target{x.path, x.def}] = true
+		}
+	}
+	id := c.v.Occs[c.occ].Name
+	var us []use
+	for i := range c.v.Occs {
+		o := &c.v.Occs[i]
+		r := []value(nil)
+		if o.Name == id || o.Role == facts.ImportUse || len(want) > 0 && want[target{c.v.path, c.v.DefAtName(o.Start)}] {
+			r = c.s.occ(c.v, int32(i))
+		}
+		hit := len(r) == 0 && o.Name == id && len(want) == 0
+		for _, x := range r {
+			hit = hit || x.kind == vDef && want[target{x.path, x.def}]
+		}
+		if hit {
+			us = append(us, use{c.v, int32(i), HowLocal})
+		}
+	}
+	return c.occurrences(us, at.Enc), ctx.Err()
+}
+
+// DocumentSymbols is the outline of a file.
+func (g *Graph) DocumentSymbols(ctx context.Context, p workspace.Path, e workspace.Encoding) ([]Symbol, error) {
+	s := g.newSolver(ctx)
+	v := s.view(string(p))
+	if v == nil {
+		return nil, ctx.Err()
+	}
+	kids := map[int32][]int32{}
+	for i := range v.Defs {
+		d := &v.Defs[i]
+		if d.Kind == facts.Parameter || d.Kind == facts.TypeParam || d.Flags&facts.Local != 0 && !d.Kind.Callable() && !d.Kind.TypeLike() {
+			continue
+		}
+		kids[d.Parent] = append(kids[d.Parent], int32(i))
+	}
+	var build func(list []int32, depth int) []Symbol
+	build = func(list []int32, depth int) []Symbol {
+		var out []Symbol
+		for _, i := range list {
+			l, ok := s.location(value{vDef, v.path, i, "", HowLocal}, e)
+			if !ok {
+				continue
+			}
+			sym := Symbol{Location: l, Detail: s.signature(v, &v.Defs[i])}
+			if depth < 64 {
+				sym.Children = build(kids[i], depth+1)
+			}
+			out = append(out, sym)
+		}
+		return out
+	}
+	return build(kids[facts.None], 0), ctx.Err()
+}
+
+// Hover describes the symbol at a position, nil when nothing is known.
+func (g *Graph) Hover(ctx context.Context, at At) (*HoverInfo, error) {
+	c := g.under(ctx, at)
+	if c == nil || c.occ == facts.None {
+		return nil, ctx.Err()
+	}
+	xs := bestOnly(c.s.resolve(c.v, c.occ), false, new(int))
+	c.s.rank(xs)
+	for _, x := range xs {
+		l, ok := c.s.location(x, at.Enc)
+		if !ok || x.kind != vDef {
+			continue
+		}
+		v := c.s.view(x.path)
+		d := &v.Defs[x.def]
+		o := c.v.Occs[c.occ]
+		h := &HoverInfo{Location: l, Under: c.s.rng(c.v, o.Start, c.v.OccEnd(c.occ), at.Enc), Language: v.lang.Fence, Signature: c.s.signature(v, d), Counted: true}
+		if t := c.s.textOf(v); int(d.Doc.End) <= len(t) && d.Doc.End > d.Doc.Start {
+			h.Doc = docText(string(t[d.Doc.Start:d.Doc.End]))
+		}
+		resolved, _ := c.s.uses([]value{x})
+		files := map[string]bool{}
+		for _, u := range resolved {
+			files[u.v.path] = true
+		}
+		h.References, h.Files, h.Counted = len(resolved), len(files), c.s.steps <= maxSteps
+		return h, ctx.Err()
+	}
+	return nil, ctx.Err()
+}
+
+// IncomingCalls lists who calls the function at a position.
+func (g *Graph) IncomingCalls(ctx context.Context, at At) ([]Call, error) {
+	c := g.under(ctx, at)
+	if c == nil || c.occ == facts.None {
+		return nil, ctx.Err()
+	}
+	resolved, _ := c.s.uses(bestOnly(c.s.resolve(c.v, c.occ), false, new(int)))
+	var out []Call
+	index := map[target]int{}
+	for _, u := range resolved {
+		if r := u.v.Occs[u.occ].Role; r != facts.Call && r != facts.Text {
+			continue
+		}
+		from := callerOf(u.v, u.v.Occs[u.occ].Start)
+		k := target{u.v.path, from}
+		i, ok := index[k]
+		if !ok {
+			l, found := c.s.location(value{vDef, u.v.path, from, "", u.how}, at.Enc)
+			if from == facts.None { // called at file level
+				l, found = c.s.location(value{vModule, u.v.path, facts.None, "", u.how}, at.Enc)
+			}
+			if !found {
+				continue
+			}
+			i = len(out)
+			index[k] = i
+			out = append(out, Call{Symbol: l})
+		}
+		out[i].Sites = append(out[i].Sites, c.s.rng(u.v, u.v.Occs[u.occ].Start, u.v.OccEnd(u.occ), at.Enc))
+	}
+	return out, ctx.Err()
+}
+
+// callerOf is the innermost function around a byte, or None.
+func callerOf(v *view, at uint32) int32 {
+	d := v.Enclosing(at)
+	for d != facts.None && !v.Defs[d].Kind.Callable() {
+		d = v.Defs[d].Parent
+	}
+	return d
+}
+
+// OutgoingCalls lists what the function at a position calls.
+func (g *Graph) OutgoingCalls(ctx context.Context, at At) ([]Call, error) {
+	c := g.under(ctx, at)
+	if c == nil || c.occ == facts.None {
+		return nil, ctx.Err()
+	}
+	var out []Call
+	index := map[target]int{}
+	for _, x := range bestOnly(c.s.resolve(c.v, c.occ), false, new(int)) {
+		v := c.s.view(x.path)
+		if x.kind != vDef || v == nil || !v.Defs[x.def].Kind.Callable() {
+			continue
+		}
+		d := v.Defs[x.def]
+		first := sort.Search(len(v.Occs), func(i int) bool { return v.Occs[i].Start >= d.Start })
+		for i := first; i < len(v.Occs) && v.Occs[i].Start < d.End; i++ {
+			if v.Occs[i].Role != facts.Call {
+				continue
+			}
+			for _, y := range c.s.occ(v, int32(i)) {
+				l, ok := c.s.location(y, at.Enc)
+				if !ok || y.kind != vDef {
+					continue
+				}
+				k := target{y.path, y.def}
+				n, seen := index[k]
+				if !seen {
+					n = len(out)
+					index[k] = n
+					out = append(out, Call{Symbol: l})
+				}
+				out[n].Sites = append(out[n].Sites, c.s.rng(v, v.Occs[i].Start, v.OccEnd(int32(i)), at.Enc))
+			}
+		}
+	}
+	return out, ctx.Err()
+}
+
+// Links are the imports of a file that lead to files.
+func (g *Graph) Links(ctx context.Context, p workspace.Path, e workspace.Encoding) ([]Link, error) {
+	s := g.newSolver(ctx)
+	v := s.view(string(p))
+	if v == nil {
+		return nil, ctx.Err()
+	}
+	var out []Link
+	seen := map[uint32]bool{}
+	for _, x := range s.edges(v) {
+		im := &v.Imports[x.imp]
+		if x.dir || im.Spec == "" || seen[im.SpecStart] {
+			continue
+		}
+		seen[im.SpecStart] = true
+		end := min(im.SpecStart+uint32(len(im.Spec)), v.Size)
+		out = append(out, Link{Range: s.rng(v, im.SpecStart, end, e), Target: workspace.Path(x.to)})
+	}
+	return out, ctx.Err()
+}
+
+// WorkspaceSymbols finds definitions whose names resemble query, best first.
+func (g *Graph) WorkspaceSymbols(ctx context.Context, query string, limit int, e workspace.Encoding) ([]Location, error) {
+	if limit <= 0 {
+		limit = 100
+	}
+	s := g.newSolver(ctx)
+	var top []scored
+	for _, c := range g.symbols.list(ctx, g) {
+		if n := similarity(c.name, query); n > 0 {
+			top = append(top, scored{c, n})
+		}
+	}
+	sort.SliceStable(top, func(i, j int) bool {
+		if top[i].score != top[j].score {
+			return top[i].score > top[j].score
+		}
+		if len(top[i].name) != len(top[j].name) {
+			return len(top[i].name) < len(top[j].name)
+		}
+		return top[i].path < top[j].path
+	})
+	var out []Location
+	for _, c := range top {
+		if len(out) >= limit || ctx.Err() != nil {
+			break
+		}
+		v := s.view(c.path)
+		if v == nil {
+			continue
+		}
+		v.defsNamed(c.name, func(i int32, d *facts.Def) bool {
+			if answerable(d) && d.Flags&facts.Local == 0 {
+				if l, ok := s.location(value{vDef, c.path, i, "", HowName}, e); ok {
+					out = append(out, l)
+				}
+			}
+			return len(out) < limit
+		})
+	}
+	return out, ctx.Err()
+}
+
+type scored struct {
+	candidate
+	score int
+}
+
+// similarity ranks a name for a query: equal, prefix, word starts, part, then
+// letters in order. 0 is no match.
+func similarity(name, query string) int {
+	if query == "" {
+		return 1
+	}
+	ln, lq := strings.ToLower(name), strings.ToLower(query)
+	switch {
+	case name == query:
+		return 1000
+	case ln == lq:
+		return 900
+	case strings.HasPrefix(name, query):
+		return 800
+	case strings.HasPrefix(ln, lq):
+		return 700
+	}
+	if n := initials(name, lq); n > 0 {
+		return 500 + n
+	}
+	if i := strings.Index(ln, lq); i >= 0 {
+		return 400
+	}
+	j := 0
+	for i := 0; i < len(ln) && j < len(lq); i++ {
+		if ln[i] == lq[j] {
+			j++
+		}
+	}
+	if j == len(lq) {
+		return 100
+	}
+	return 0
+}
+
+// initials matches a query against the starts of the words in a name.
+func initials(name, lq string) int {
+	j := 0
+	for i := 0; i < len(name) && j < len(lq); i++ {
+		start := i == 0 || name[i-1] == '_' || name[i] >= 'A' && name[i] <= 'Z' && !(name[i-1] >= 'A' && name[i-1] <= 'Z')
+		c := name[i] | 0x20
+		if start && c == lq[j] {
+			j++
+			for i+1 < len(name) && j < len(lq) && name[i+1]|0x20 == lq[j] {
+				i++
+				j++
+			}
+		}
+	}
+	if j == len(lq) {
+		return 50
+	}
+	return 0
+}

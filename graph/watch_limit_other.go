@@ -1,0 +1,5 @@
+//go:build !unix
+
+package graph
+
+func isLimit(error) bool { return false }
