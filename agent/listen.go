@@ -3,7 +3,6 @@ package agent
 import (
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/stella-ls/stella-ls/agent/model"
 	"github.com/stella-ls/stella-ls/internal/secret"
@@ -18,12 +17,8 @@ type listener struct {
 	text   strings.Builder
 	masks  map[UpdateKind]*secret.Stream
 	last   UpdateKind
-	pause  *time.Timer // shows the last word when the model falls silent
 	closed bool
 }
-
-// pauseAfter is how long a model is silent before its last word is shown.
-const pauseAfter = 100 * time.Millisecond
 
 func (l *listener) on(ev model.Event) {
 	l.mu.Lock()
@@ -37,8 +32,6 @@ func (l *listener) on(ev model.Event) {
 		l.piece(UpdateText, ev.Text)
 	case model.EventThinking:
 		l.piece(UpdateThinking, ev.Text)
-	case model.EventBlockEnd:
-		l.flush()
 	case model.EventRetry:
 		l.flush()
 		l.text.Reset() // the answer begins anew
@@ -61,21 +54,6 @@ func (l *listener) piece(kind UpdateKind, text string) {
 	if out := l.masks[kind].Next(text); out != "" {
 		l.t.update(Update{Kind: kind, Text: out})
 	}
-	if l.pause == nil {
-		l.pause = time.AfterFunc(pauseAfter, l.idle)
-	} else {
-		l.pause.Reset(pauseAfter)
-	}
-}
-
-func (l *listener) idle() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if m := l.masks[l.last]; m != nil && !l.closed {
-		if out := m.Idle(); out != "" {
-			l.t.update(Update{Kind: l.last, Text: out})
-		}
-	}
 }
 
 func (l *listener) flush() {
@@ -93,9 +71,6 @@ func (l *listener) close() string {
 	if !l.closed {
 		l.flush()
 		l.closed = true
-		if l.pause != nil {
-			l.pause.Stop()
-		}
 	}
 	return l.text.String()
 }

@@ -140,18 +140,6 @@ func (m *Stream) release(n int) string {
 	return shown
 }
 
-// Idle is for a pause in the text: it returns what is held back when that is
-// plain words, which no key begins with, so that a reader does not wait for the
-// last word of a sentence. Anything else stays held.
-func (m *Stream) Idle() string {
-	if !plainWords.MatchString(m.held) || nameAtEnd.MatchString(m.held) {
-		return ""
-	}
-	return m.Flush()
-}
-
-var plainWords = regexp.MustCompile(`^[A-Za-z'’]{1,20}[.,:;!?)]?$`)
-
 // Flush returns what was held back.
 func (m *Stream) Flush() string {
 	return m.release(len(m.held))
