@@ -105,16 +105,22 @@ func (s *Displaced) Get(id string) (Entry, []byte, error) {
 		if e.ID != id {
 			continue
 		}
-		b, err := os.ReadFile(s.blob(e.Digest))
-		if err != nil {
-			return e, nil, err
-		}
-		if workspace.DigestOf(b) != e.Digest {
-			return e, nil, fmt.Errorf("displaced version %s of %s is damaged on disk", id, e.Path)
-		}
-		return e, b, nil
+		b, err := s.Read(e)
+		return e, b, err
 	}
 	return Entry{}, nil, fmt.Errorf("no displaced version %q: %w", id, fs.ErrNotExist)
+}
+
+// Read returns the bytes of an entry of List, checked against their digest.
+func (s *Displaced) Read(e Entry) ([]byte, error) {
+	b, err := os.ReadFile(s.blob(e.Digest))
+	if err != nil {
+		return nil, err
+	}
+	if workspace.DigestOf(b) != e.Digest {
+		return nil, fmt.Errorf("displaced version %s of %s is damaged on disk", e.ID, e.Path)
+	}
+	return b, nil
 }
 
 // Prune forgets entries older than 90 days and returns how many.

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command torture measures whether a commit can lose what another program writes
 // to the same file at the same moment.
 //
@@ -20,7 +22,9 @@
 //   - truncate: the file that it opened to cut is the one that it wrote last: its
 //     own doing. Else: taken.
 //   - append: nothing is ever its own doing. "linked" is append to a file with
-//     two names, which is committed in place.
+//     two names, which is committed in place; "late" is append by writers that
+//     stall between finding the file and opening it, as a loaded machine makes
+//     them do, so that most of them write to a file that has left the path.
 //
 // Each id that was taken, and the last one, must be found
 //

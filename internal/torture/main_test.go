@@ -1,9 +1,10 @@
+//go:build linux
+
 package main
 
 import (
 	"errors"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 )
@@ -22,9 +23,6 @@ func TestMain(m *testing.M) {
 // TestTorture is the small form of the run: nothing lost. A short run may be
 // void (its control loses nothing); that says something about the load only.
 func TestTorture(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("other systems have no leases; see commit.ModeExchange")
-	}
 	rows, err := run(config{Writes: 400, Control: 400, Gap: 300 * time.Microsecond, Dir: t.TempDir(), Styles: allStyles, Seed: 1})
 	if err != nil && !errors.Is(err, errVoid) {
 		t.Fatal(err)

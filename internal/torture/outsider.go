@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -8,14 +10,25 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const outsiderEnv = "STELLA_TORTURE_OUTSIDER"
 
-// allStyles: "linked" is append to a file with two names, which is committed in place.
-var allStyles = []string{"rename", "truncate", "append", "linked"}
+// allStyles: "linked" is append to a file with two names, which is committed in
+// place; "late" is append by writers that stall between finding the file and
+// opening it.
+var allStyles = []string{"rename", "truncate", "append", "linked", "late"}
+
+const (
+	lateWriters = 32
+	latePause   = 50 * time.Millisecond // up to; a parked file waits for longer than a second
+)
 
 // outsider is the other program. It knows nothing of the engine.
 type outsider struct {
@@ -34,11 +47,17 @@ func outsiderMain(args string) error {
 	gap, _ := strconv.Atoi(f[3])
 	seed, _ := strconv.ParseUint(f[4], 10, 64)
 	o := &outsider{path: f[1], rng: rand.New(rand.NewPCG(seed, 1))}
+	out := bufio.NewWriter(os.Stdout)
+	if f[0] == "late" {
+		for id := 1; id <= n; id++ {
+			fmt.Fprintln(out, id)
+		}
+		return errors.Join(o.late(n), out.Flush())
+	}
 	write := map[string]func(int) (bool, error){"rename": o.rename, "truncate": o.truncate, "append": o.append, "linked": o.append}[f[0]]
 	if write == nil {
 		return fmt.Errorf("no style %q", f[0])
 	}
-	out := bufio.NewWriter(os.Stdout)
 	for id := 1; id <= n; id++ {
 		taken, err := write(id)
 		if err != nil {
@@ -127,6 +146,44 @@ func (o *outsider) append(id int) (bool, error) {
 	}
 	_, err = fmt.Fprintf(f, "%s%d\n", idPrefix, id)
 	return true, errors.Join(err, f.Close())
+}
+
+// late appends n lines by several writers, each of which resolves the path, waits,
+// and only then opens what it had found: the file may have left the path by then.
+func (o *outsider) late(n int) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make(chan error, lateWriters)
+	for range lateWriters {
+		seed := o.rng.Uint64()
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, 2))
+			for id := next.Add(1); id <= int64(n); id = next.Add(1) {
+				if err := lateAppend(o.path, id, time.Duration(rng.Int64N(int64(latePause)))); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	return <-errs
+}
+
+func lateAppend(path string, id int64, pause time.Duration) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	time.Sleep(pause)
+	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s%d\n", idPrefix, id)
+	return errors.Join(err, f.Close())
 }
 
 func stat(f *os.File) *syscall.Stat_t {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -67,7 +69,7 @@ func (r *row) engine(c config) error {
 	}
 	r.Stored = len(entries)
 	for _, en := range entries {
-		_, content, err := e.Displaced().Get(en.ID)
+		content, err := e.Displaced().Read(en)
 		if err != nil {
 			return err
 		}
