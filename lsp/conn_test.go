@@ -105,7 +105,7 @@ func TestFrameLimit(t *testing.T) {
 	st, out := testStream(in)
 	st.limit = 1000
 	var told string
-	st.bad = func(reason string, raw []byte, _ bool) { told = reason + string(raw) }
+	st.bad = func(reason string, raw []byte) { told = reason + string(raw) }
 	msg, _, err := st.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -21,11 +21,7 @@ const (
 )
 
 // frameError is a frame that could not be read although the stream goes on.
-// lostSync says that bytes were skipped whose meaning is unknown.
-type frameError struct {
-	msg      string
-	lostSync bool
-}
+type frameError struct{ msg string }
 
 func (e *frameError) Error() string { return e.msg }
 
@@ -44,7 +40,7 @@ type stream struct {
 	buf   []byte
 	// bad is told of every unreadable message, with its bytes as far as they
 	// are known (only the head of a frame above the limit).
-	bad func(reason string, raw []byte, lostSync bool)
+	bad func(reason string, raw []byte)
 	// eof is called once when nothing more can be read.
 	eof func(error)
 }
@@ -52,7 +48,7 @@ type stream struct {
 func newStream(conn io.ReadWriteCloser, out *outbox) *stream {
 	return &stream{
 		in: bufio.NewReaderSize(conn, 64<<10), conn: conn, out: out, limit: maxFrame,
-		bad: func(string, []byte, bool) {}, eof: func(error) {},
+		bad: func(string, []byte) {}, eof: func(error) {},
 	}
 }
 
@@ -67,14 +63,14 @@ func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 		var broken *frameError
 		switch {
 		case errors.As(err, &broken):
-			s.refuse(jsonrpc2.ParseError, broken.msg, body, broken.lostSync)
+			s.refuse(jsonrpc2.ParseError, broken.msg, body)
 			continue
 		case err != nil:
 			s.eof(err)
 			return nil, 0, err
 		}
 		if isBatch(body) {
-			s.refuse(jsonrpc2.InvalidRequest, "a batch is not part of the Language Server Protocol: send its messages one by one", body, false)
+			s.refuse(jsonrpc2.InvalidRequest, "a batch is not part of the Language Server Protocol: send its messages one by one", body)
 			continue
 		}
 		msg, err := jsonrpc2.DecodeMessage(body)
@@ -83,7 +79,7 @@ func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 			if errors.Is(err, jsonrpc2.ErrInvalidRequest) {
 				code = jsonrpc2.InvalidRequest
 			}
-			s.refuse(code, err.Error(), body, false)
+			s.refuse(code, err.Error(), body)
 			continue
 		}
 		return msg, int64(len(body)), nil
@@ -92,8 +88,8 @@ func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 
 // refuse answers a message that has no readable id. It never waits: the read
 // loop must go on even when the client does not read.
-func (s *stream) refuse(code jsonrpc2.Code, reason string, raw []byte, lostSync bool) {
-	s.bad(reason, raw, lostSync)
+func (s *stream) refuse(code jsonrpc2.Code, reason string, raw []byte) {
+	s.bad(reason, raw)
 	reply := jsonrpc2.NewResponse(jsonrpc2.ID{}, nil, jsonrpc2.NewError(code, reason))
 	if b, err := encodeFrame(reply); err == nil {
 		s.out.tryPut(b)
@@ -175,11 +171,12 @@ const contentLength = "content-length:"
 // body of a frame whose header was wrong, a stray print) is skipped, even
 // without a line end between both, and answered.
 func (s *stream) readHeader() (int, error) {
-	length, noise, seen := -1, 0, false
+	length, seen := -1, false
+	var skipped noise
 	for {
-		line, err := s.readLine(&noise)
+		line, err := s.readLine(&skipped)
 		if err != nil {
-			if errors.Is(err, io.EOF) && (seen || noise > 0) {
+			if errors.Is(err, io.EOF) && (seen || skipped.n > 0) {
 				err = io.ErrUnexpectedEOF
 			}
 			return 0, err
@@ -195,13 +192,13 @@ func (s *stream) readHeader() (int, error) {
 		case at < 0 && isField(line):
 			seen = true // Content-Type, or what a later protocol may add
 		case at < 0:
-			noise += len(line)
+			skipped.add(line)
 		default:
-			noise += at
+			skipped.add(line[:at])
 			seen = true
 			n, err := strconv.Atoi(string(bytes.TrimSpace(line[at+len(contentLength):])))
 			if err != nil || n < 0 {
-				noise += len(line) - at
+				skipped.add(line[at:])
 				length = -1
 				continue
 			}
@@ -209,24 +206,36 @@ func (s *stream) readHeader() (int, error) {
 		}
 	}
 	if length < 0 {
-		return 0, &frameError{msg: "a header block without a valid Content-Length", lostSync: true}
+		return 0, &frameError{msg: "a header block without a valid Content-Length"}
 	}
-	if noise > 0 {
-		s.refuse(jsonrpc2.ParseError, fmt.Sprintf("skipped %d bytes that are no LSP message", noise), nil, true)
+	if skipped.n > 0 {
+		s.refuse(jsonrpc2.ParseError, fmt.Sprintf("skipped %d bytes that are no LSP message", skipped.n), skipped.head)
 	}
 	return length, nil
 }
 
+// noise is what was skipped in search of a header; its head shows whether a
+// message was in it.
+type noise struct {
+	n    int
+	head []byte
+}
+
+func (n *noise) add(b []byte) {
+	n.n += len(b)
+	n.head = append(n.head, b[:min(len(b), 4<<10-len(n.head))]...)
+}
+
 // readLine returns one line without its end. Of a line that is longer than
 // maxHeaderLine only the tail is kept; the rest counts as noise.
-func (s *stream) readLine(noise *int) ([]byte, error) {
+func (s *stream) readLine(skipped *noise) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := s.in.ReadSlice('\n')
 		line = append(line, part...)
 		if len(line) > maxHeaderLine {
 			cut := len(line) - maxHeaderLine/2
-			*noise += cut
+			skipped.add(line[:cut])
 			line = append(line[:0], line[cut:]...)
 		}
 		switch {
@@ -234,7 +243,7 @@ func (s *stream) readLine(noise *int) ([]byte, error) {
 			return bytes.TrimRight(line, "\r\n"), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		default:
-			*noise += len(line)
+			skipped.add(line)
 			return nil, err
 		}
 	}

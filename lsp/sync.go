@@ -2,8 +2,8 @@ package lsp
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
+	"strings"
 
 	"go.lsp.dev/protocol"
 
@@ -64,48 +64,44 @@ func (s *Server) syncRoutes(t table) {
 }
 
 // lostNotification is told of a notification with parameters that do not fit.
-// If it spoke of a document, what this server holds of it is no longer known.
 func (s *Server) lostNotification(method string, params []byte, _ error) {
-	if !bytes.HasPrefix([]byte(method), []byte("textDocument/did")) {
-		return
+	if strings.HasPrefix(method, "textDocument/did") {
+		s.distrustNamed(params, "a "+method+" could not be read", false)
 	}
-	var p didCloseParams
-	if json.Unmarshal(params, &p) == nil && p.TextDocument.URI != "" {
-		s.distrust(p.TextDocument.URI, "a "+method+" could not be read")
-		return
-	}
-	s.distrustAll("a " + method + " could not be read")
 }
 
 // unreadable is told of a message that could not be read at all.
-func (s *Server) unreadable(reason string, raw []byte, lostSync bool) {
+func (s *Server) unreadable(reason string, raw []byte) {
 	s.log.Warn("unreadable message", "reason", reason, "bytes", len(raw))
-	if lostSync || bytes.Contains(raw, []byte("textDocument/did")) {
-		s.distrustAll("a message of the editor could not be read")
+	if bytes.Contains(raw, []byte("textDocument/did")) {
+		s.distrustNamed(raw, "a message of the editor could not be read", true)
 	}
 }
 
-// distrustAll makes every open document unsure: one of them may have changed
-// without this server knowing, and what cannot be measured is never written.
-func (s *Server) distrustAll(why string) {
+// distrustNamed makes the open documents unsure that a lost message names: they
+// may have changed without this server knowing, and what cannot be measured is
+// not written. all is what a message means whose end is missing and that names
+// none.
+func (s *Server) distrustNamed(raw []byte, why string, all bool) {
 	if s.ws == nil {
 		return
 	}
-	open := s.ws.Documents()
-	for _, d := range open {
-		s.markUnsure(d.Buffer.URI)
+	raw = bytes.ReplaceAll(raw, []byte(`\/`), []byte("/"))
+	var named, every []string
+	for _, d := range s.ws.Documents() {
+		every = append(every, d.Buffer.URI)
+		if bytes.Contains(raw, []byte(d.Buffer.URI)) {
+			named = append(named, d.Buffer.URI)
+		}
 	}
-	if len(open) > 0 {
-		s.client.show(protocol.MessageTypeWarning, "Stella: "+why+". Sessions will not write to the files that are open now until they are reopened.")
+	if len(named) == 0 && all {
+		named = every
+	}
+	for _, uri := range named {
+		// A version that does not increase is how the workspace is told.
+		_ = s.ws.DidChange(uri, math.MinInt32, nil)
+	}
+	if len(named) > 0 {
+		s.client.show(protocol.MessageTypeWarning, "Stella: "+why+". Until they are reopened, sessions will not write to: "+strings.Join(named, ", "))
 	}
 }
-
-// distrust makes one document unsure until a full text of it arrives.
-func (s *Server) distrust(uri, why string) {
-	s.markUnsure(uri)
-	s.client.show(protocol.MessageTypeWarning, "Stella: "+why+". Sessions will not write to "+uri+" until it is reopened.")
-}
-
-// markUnsure tells the workspace in its own terms: a version that does not
-// increase.
-func (s *Server) markUnsure(uri string) { _ = s.ws.DidChange(uri, math.MinInt32, nil) }
