@@ -17,25 +17,31 @@ func (s *Server) actionRoutes(t table) {
 	requestAt(t, protocol.MethodTextDocumentCodeAction, fast, s.actionSnapshot, s.codeAction)
 }
 
-// place is where an action was asked for, in the text that the person sees.
+// place is where something was asked for, in the text that the person saw then.
 type place struct {
 	uri     string // the client's spelling
+	path    workspace.Path
 	display string
 	text    string
-	open    bool
+	symbol  string
+	buffer  *workspace.Buffer // nil when the file is not open
+}
+
+// placeOf takes the snapshot of a document; it runs on the read loop.
+func (s *Server) placeOf(uri string) place {
+	name, err := s.ws.ResolveURI(uri)
+	if err != nil {
+		return place{uri: uri, display: uri}
+	}
+	at := place{uri: s.ws.URI(name.Path), path: name.Path, display: name.Display}
+	if b, ok := s.ws.Document(name.Path); ok {
+		at.text, at.buffer = b.Text, &b
+	}
+	return at
 }
 
 func (s *Server) actionSnapshot(p *protocol.CodeActionParams) (place, error) {
-	uri := string(p.TextDocument.URI)
-	name, err := s.ws.ResolveURI(uri)
-	if err != nil {
-		return place{uri: uri, display: uri}, nil
-	}
-	at := place{uri: s.ws.URI(name.Path), display: name.Display}
-	if b, ok := s.ws.Document(name.Path); ok {
-		at.text, at.open = b.Text, true
-	}
-	return at, nil
+	return s.placeOf(string(p.TextDocument.URI)), nil
 }
 
 // codeAction offers what a session can do about a place. A client without our

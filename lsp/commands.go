@@ -87,6 +87,8 @@ func (s *Server) commands() map[string]command {
 		"resume":     s.resumeCommand,
 		"replan":     s.replanCommand,
 		"showSeen":   s.showSeenCommand,
+
+		"memory.save": s.saveMemoryCommand,
 	}
 }
 

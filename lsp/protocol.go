@@ -328,3 +328,57 @@ type AskResult struct {
 	Error     string `json:"error,omitempty"`
 	Text      string `json:"text"`
 }
+
+// MemoryParams name a memory by its nod_ id or its slug. stella/memory/list takes
+// nothing and answers like "memory list --format json".
+type MemoryParams struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type MemoryPromoteResult struct {
+	Path string `json:"path"` // the rule that it became
+}
+
+type MemoryHistoryResult struct {
+	Revisions []MemoryRevision `json:"revisions"` // oldest first
+}
+
+// MemoryRevision is one thing that was believed; times are RFC 3339, empty ones open.
+type MemoryRevision struct {
+	Text         string `json:"text"`
+	Origin       string `json:"origin"`
+	Reason       string `json:"reason,omitempty"`
+	ValidFrom    string `json:"validFrom,omitempty"`
+	ValidTo      string `json:"validTo,omitempty"`
+	RecordedAt   string `json:"recordedAt"`
+	SupersededAt string `json:"supersededAt,omitempty"`
+}
+
+// ContextPreviewParams ask what would be recalled for a prompt here.
+type ContextPreviewParams struct {
+	Text     string    `json:"text"`
+	URI      string    `json:"uri,omitempty"`
+	Position *Position `json:"position,omitempty"`
+}
+
+type ContextPreviewResult struct {
+	Block   string         `json:"block"`
+	Frames  []PreviewFrame `json:"frames"`
+	Dropped []PreviewDrop  `json:"dropped"`
+}
+
+type PreviewFrame struct {
+	ID       string `json:"id"`
+	Kind     string `json:"kind"`
+	Label    string `json:"label"`
+	Provider string `json:"provider"`
+	Tokens   int    `json:"tokens"`
+}
+
+type PreviewDrop struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}

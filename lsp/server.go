@@ -60,6 +60,8 @@ type Opening struct {
 // Backend is what the requests are turned into calls of.
 type Backend struct {
 	Sessions Sessions
+	// Memory is the context engine; nil is none.
+	Memory Memories
 	// Reconfigure takes a new stella section; nil ignores it.
 	Reconfigure func(settings json.RawMessage) error
 	// Release lets a scripted model go on (--test-hooks).
@@ -238,6 +240,7 @@ func (s *Server) routes() table {
 	s.workspaceRoutes(t)
 	s.sessionRoutes(t)
 	s.guardRoutes(t)
+	s.memoryRoutes(t)
 	s.actionRoutes(t)
 	s.commandRoutes(t)
 	return t

@@ -40,6 +40,8 @@ var subcommands = []subcommand{
 	{"serve", "[--stdio | --socket PATH]", serve},
 	{"demo", "[--editor nvim]", func(_ context.Context, e env) int { return demo.Main(e.args) }},
 	{"ask", "TEXT [--root DIR] [--json] [--session ID]", ask},
+	{"init", "[--root DIR] [--no-model]", initCommand},
+	{"memory", "list | show | validate | promote | unquarantine | forget | history | lift [ID]", memoryCommand},
 	{"recover", "list | restore ID", recoverCommand},
 	{"trust", "[DIR] [--revoke]", trustCommand},
 	{"doctor", "[--json]", doctor},
@@ -49,11 +51,9 @@ var subcommands = []subcommand{
 // absent are commands of the design whose parts this build does not have; they
 // say so instead of pretending.
 var absent = map[string]string{
-	"init":     "the context engine",
 	"sessions": "the work record, which keeps sessions after their server has ended",
 	"graph":    "the code graph",
-	"memory":   "the context engine",
-	"ocp":      "the context engine",
+	"ocp":      "the OCP host and provider",
 	"mcp":      "the MCP server",
 	"acp":      "the agent client protocol",
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/stella-ls/stella-ls/agent"
+	"github.com/stella-ls/stella-ls/agent/memory"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/config"
 	"github.com/stella-ls/stella-ls/internal/workspace"
@@ -53,11 +54,12 @@ type parts struct {
 	trust    *trust
 	guard    *guard.Guard
 	models   *models
+	memory   *memory.Memory
 	manager  *agent.Manager
 }
 
 func (p *parts) close(ctx context.Context) error {
-	return errors.Join(p.manager.Close(ctx), p.guard.Close(ctx), p.models.close())
+	return errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.models.close())
 }
 
 // build makes everything that sessions need.
@@ -94,7 +96,13 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		op.Tell("Stella: " + r)
 	}
 	p.models = newModels(o, p.settings.get)
+	p.memory = memory.New(memory.Options{
+		Workspace: op.Workspace,
+		Settings:  func() config.Recall { return p.settings.get().Recall },
+		Report:    func(sentence string) { op.Log.Info(sentence) },
+	})
 	p.manager = agent.NewManager(agent.Options{
+		Context:   p.memory,
 		Workspace: op.Workspace,
 		Guard:     g,
 		Client:    op.Client,
@@ -122,6 +130,7 @@ func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) 
 	}
 	return &lsp.Backend{
 		Sessions: asking{p.manager, p.trust, op.Client, ctx},
+		Memory:   p.memory,
 		Reconfigure: func(section json.RawMessage) error {
 			p.settings.set(section)
 			return nil
