@@ -1,0 +1,34 @@
+// Package record is the durable work record: what a session needs to go on
+// after the process is gone. It is a bare git repository per workspace, in the
+// user's own state directory and never in the user's repository, with one ref
+// per session: refs/stella/sessions/<id>. Plain git reads it, and
+// `git fsck --strict` is clean at every moment.
+//
+// A step is one commit. Its tree holds the state at that step's end and what
+// the step added:
+//
+//	meta.json          the header, with the format's version; the agent's own
+//	                   state, opaque here; where to resume, while a turn runs
+//	beliefs-NN.json    the beliefs, spread over 64 files so that a step writes
+//	                   those that changed; contents are named by their blobs
+//	content-SHA256     contents that this step brought
+//	entry.json         this step's piece of the transcript
+//
+// The first two are in every commit; the others only in the commit that brought
+// them, and the chain of commits keeps them all.
+//
+// An edit's pre-image is a commit of its own, durable before the write it
+// precedes, with edit.json, before and after in place of entry.json; another
+// says later that the edit was applied or given up.
+//
+// go-git encodes trees and commits and reads packs. What must survive a crash
+// is written here: objects by temporary, sync, rename, sync of the directory
+// (objects.go), refs by git's own lock protocol, as a compare-and-swap or
+// create-only (refs.go). Nothing is ever written in place. Reads verify the
+// hash of everything, so that a damaged record is an error in clear words and
+// never half a session (load.go).
+//
+// Processes: a session is written by the one process that holds its lock;
+// different sessions never wait for each other. A shared lock is held during a
+// write, an exclusive one while old sessions are removed (lock.go, maintain.go).
+package record
