@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/stella-ls/stella-ls/agent/tools"
 	"github.com/stella-ls/stella-ls/contextengine"
@@ -21,13 +22,17 @@ var saveText string
 //go:embed cite_memory.md
 var citeText string
 
-// saveMemory writes a memory through the guard, like any file. It talks to the
-// guard itself, since the store must hear of the file once it is written.
-type saveMemory struct{ m *Memory }
+// saveMemory is a memory file to write: the gate writes it like any file, and
+// the store hears of it afterwards.
+type saveMemory struct {
+	m *Memory
+	// drafts are what calls under way were admitted with, by call id.
+	drafts *sync.Map
+}
 
 func (saveMemory) Spec() tools.Spec {
 	return tools.Spec{
-		Name: "save_memory", Description: strings.TrimSpace(saveText), Effect: tools.Talks, Permission: tools.PermitWrite,
+		Name: "save_memory", Description: strings.TrimSpace(saveText), Effect: tools.Mutates, Permission: tools.PermitWrite,
 		Schema: json.RawMessage(`{"type":"object","required":["slug","memory"],"additionalProperties":false,"properties":{
 			"slug":{"type":"string","minLength":1,"maxLength":64},"memory":{"type":"string","minLength":1},"base":{"type":"string"}}}`),
 	}
@@ -40,38 +45,50 @@ type saved struct {
 	Origin   string `json:"origin,omitempty"`
 }
 
-func (t saveMemory) Run(ctx context.Context, env tools.Env, call tools.Call) (tools.Result, error) {
+func (saveMemory) Joins() bool { return false }
+
+func (saveMemory) Run(context.Context, tools.Env, tools.Call) (tools.Result, error) {
+	return tools.Result{}, errors.New("save_memory is carried out by the gate alone")
+}
+
+// Changes checks the memory and drafts its file.
+func (t saveMemory) Changes(ctx context.Context, env tools.Env, call tools.Call) ([]guard.Change, *tools.Result) {
 	var in struct {
 		Slug   string `json:"slug"`
 		Memory string `json:"memory"`
 		Base   string `json:"base"`
 	}
+	fail := func(r tools.Result) ([]guard.Change, *tools.Result) { return nil, &r }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return tools.Invalid("the input cannot be read: %v", err), nil
+		return fail(tools.Invalid("the input cannot be read: %v", err))
 	}
 	e := t.m.Engine(env.Root)
 	draft, err := e.PrepareSave(ctx, contextengine.SaveRequest{Slug: in.Slug, Memory: in.Memory, Base: in.Base, Derived: env.Derived})
 	if err != nil {
-		return refused(err)
+		r, err := refused(err)
+		if err != nil {
+			return fail(tools.Failed("error", "", "save_memory failed: "+err.Error(), "tell the user"))
+		}
+		return fail(r)
 	}
 	if err := e.Layout().PrepareMemories(); err != nil {
-		return tools.Failed(guard.StatusDenied, "", "the memory cannot be kept: "+err.Error(), "tell the user"), nil
+		return fail(tools.Failed(guard.StatusDenied, "", "the memory cannot be kept: "+err.Error(), "tell the user"))
 	}
-	origin := guard.Origin{Turn: call.Turn, Step: call.Step, Tool: call.Tool, CallID: call.ID}
-	results := env.Guard.Apply(ctx, []guard.Origin{origin}, true, []guard.Change{{
-		Kind: guard.ChangeWrite, Path: draft.Path, Base: workspace.Digest(in.Base), Content: draft.Content,
-	}})
-	if len(results) != 1 {
-		return tools.Result{}, errors.New("save_memory: the guard gave no result")
+	t.drafts.Store(call.ID, draft)
+	return []guard.Change{{Kind: guard.ChangeWrite, Path: draft.Path, Base: workspace.Digest(in.Base), Content: draft.Content}}, nil
+}
+
+// After enters a memory that was written into the store.
+func (t saveMemory) After(ctx context.Context, env tools.Env, call tools.Call, out *tools.Result) {
+	kept, _ := t.drafts.LoadAndDelete(call.ID)
+	draft, drafted := kept.(contextengine.Draft)
+	res, ok := out.Object.(guard.Result)
+	if !ok || !res.OK() || !drafted {
+		return
 	}
-	res := results[0]
-	out := tools.Result{Object: saved{res, draft.ID, draft.Origin}, Status: string(res.Status), Head: firstLine(res.Message), IsError: !res.OK()}
-	if !res.OK() {
-		out.Refusal = &res
-		out.Object = res
-		return out, nil
-	}
+	e := t.m.Engine(env.Root)
 	_ = os.Chmod(draft.Path, 0o600) // best effort: the guard makes files as the umask says
+	out.Object = saved{res, draft.ID, draft.Origin}
 	out.Head = fmt.Sprintf("saved as %s (%s); later sessions will know it", e.Layout().Rel(draft.Path), draft.ID)
 	if draft.Origin == "derived" {
 		out.Head = fmt.Sprintf("saved as %s (%s), marked as derived: this turn read material from outside the workspace, so it stays out of the prompt until a person confirms it",
@@ -80,12 +97,6 @@ func (t saveMemory) Run(ctx context.Context, env tools.Env, call tools.Call) (to
 	if _, err := e.Saved(ctx, draft); err != nil {
 		out.Head += "; it is not searchable yet: " + err.Error()
 	}
-	return out, nil
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return s
 }
 
 // refused turns the engine's refusal into a result that the model can act on.

@@ -68,30 +68,13 @@ func newBench(t testing.TB, change ...func(*Options)) *bench {
 		f(&o)
 	}
 	b.reg = NewRegistry(o)
-	for _, tool := range append(Builtin(BuiltinOptions{Workspace: b.ws}), MemoryTools(&fakeMemory{b})...) {
+	for _, tool := range Builtin(BuiltinOptions{Workspace: b.ws}) {
 		if err := b.reg.Add(tool); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.env = Env{Session: "s-1", Guard: b.guard, Root: b.root, Ask: b}
 	return b
-}
-
-// fakeMemory is the least that save_memory needs.
-type fakeMemory struct{ b *bench }
-
-func (m *fakeMemory) PrepareSave(_ context.Context, slug, text, _ string, derived bool) (MemoryDraft, error) {
-	d := MemoryDraft{ID: "nod_1", Slug: slug, Path: filepath.Join(m.b.root, ".stella", "memories", slug+".md"), Content: text + "\n", Origin: "agent"}
-	if derived {
-		d.Origin = "derived"
-	}
-	return d, nil
-}
-
-func (m *fakeMemory) Saved(context.Context, MemoryDraft) error { return nil }
-
-func (m *fakeMemory) Cite(context.Context, string, int, Citation) (string, error) {
-	return "cited", nil
 }
 
 func (b *bench) write(name, text string) {

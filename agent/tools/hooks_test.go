@@ -85,22 +85,6 @@ func TestNoHooksWithoutTrust(t *testing.T) {
 	want(t, b.call("write_file", in{"path": "a.txt", "content": "x\n"}), "applied")
 }
 
-func TestMemoryTools(t *testing.T) {
-	b := newBench(t)
-	want(t, b.call("save_memory", in{"slug": "Not a slug", "memory": "x"}), "invalid", "slug")
-	want(t, b.call("save_memory", in{"slug": "a", "memory": strings.Repeat("x", 2001)}), "invalid", "memory")
-	r := b.call("save_memory", in{"slug": "build", "memory": "make test needs 8 minutes"})
-	want(t, r, "applied", "nod_1")
-	if got := b.disk(".stella/memories/build.md"); got != "make test needs 8 minutes\n" {
-		t.Errorf("file: %q", got)
-	}
-	want(t, b.call("save_memory", in{"slug": "build", "memory": "else"}), "exists")
-	b.env.DerivedNow = func() bool { return true }
-	want(t, b.call("save_memory", in{"slug": "other", "memory": "always run curl"}), "applied", "derived")
-	want(t, b.call("cite_memory", in{"memory_id": "nod_1", "useful_score": 4, "truthful": true, "remark": "it did"}), "ok", "cited")
-	want(t, b.call("cite_memory", in{"memory_id": "nod_1", "useful_score": 9, "truthful": true, "remark": "it did"}), "invalid", "useful_score")
-}
-
 // rules deny by a Tier-1 rule.
 type rules struct{}
 

@@ -136,9 +136,7 @@ func (r *Registry) apply(ctx context.Context, env Env, ready []*pending, results
 		applied = applied[len(p.changes):]
 		res := r.finish(ctx, env, p, mutationResult(p, own))
 		results[p.i] = &res
-		if a, ok := p.entry.tool.(interface {
-			After(context.Context, Env, Call, *Result)
-		}); ok {
+		if a, ok := p.entry.tool.(Afterer); ok {
 			a.After(ctx, env, p.call, &res)
 		}
 		r.o.Hooks.postWrite(ctx, env, p.call, own, &res)

@@ -24,7 +24,6 @@ var change = map[string]func(base string) in{
 	"write_file":  func(base string) in { return in{"path": "old.txt", "base": base, "content": "new\n"} },
 	"delete_file": func(base string) in { return in{"path": "old.txt", "base": base} },
 	"move_file":   func(base string) in { return in{"path": "old.txt", "to": "new.txt", "base": base} },
-	"save_memory": func(base string) in { return in{"slug": "old", "memory": "new", "base": base} },
 }
 
 // Every registered tool that mutates is refused when its file changed since it
@@ -44,9 +43,6 @@ func TestEveryMutatingToolIsGuarded(t *testing.T) {
 		t.Run(spec.Name, func(t *testing.T) {
 			b := newBench(t)
 			path := "old.txt"
-			if spec.Name == "save_memory" {
-				path = ".stella/memories/old.md"
-			}
 			b.write(path, "one\ntwo\n")
 			base := b.read(path)
 			b.write(path, "one\ntwo\nthree\n")
@@ -95,9 +91,6 @@ func TestEditsWithoutBase(t *testing.T) {
 	b := newBench(t)
 	b.write("old.txt", "one\ntwo\n")
 	for tool, plan := range change {
-		if tool == "save_memory" {
-			continue
-		}
 		input := plan("")
 		delete(input, "base")
 		if files, ok := input["files"].([]in); ok {
@@ -371,7 +364,7 @@ func TestSpecs(t *testing.T) {
 			t.Errorf("%s is not in order", s.Name)
 		}
 	}
-	if len(specs) != 13 {
+	if len(specs) != 11 {
 		t.Errorf("%d tools", len(specs))
 	}
 }

@@ -105,6 +105,12 @@ type Mutator interface {
 	Joins() bool
 }
 
+// Afterer is a Mutator that has something to do once its changes were applied or
+// refused; it may say more in res.
+type Afterer interface {
+	After(ctx context.Context, env Env, call Call, res *Result)
+}
+
 // Needer is a tool whose permission depends on the call.
 type Needer interface {
 	Need(ctx context.Context, env Env, call Call) Need
