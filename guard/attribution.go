@@ -62,7 +62,11 @@ func (s *Session) since(b Belief, v verdict, f workspace.File) []workspace.Cause
 		// The text seen was in a buffer that is closed now, and the disk never had it.
 		causes = []workspace.Cause{{Kind: workspace.HumanDiscard}}
 	case f.Buffer == nil || v == diskMoved || v == diskGone:
-		causes = s.g.ws.Causes(b.Path, workspace.State{Disk: b.Disk}, workspace.State{Disk: f.Disk.Digest}, b.Seq)
+		from := b.Disk
+		if b.DiskAt != "" {
+			from = b.DiskAt // what was there then, shown or not: the journal goes on from it
+		}
+		causes = s.g.ws.Causes(b.Path, workspace.State{Disk: from}, workspace.State{Disk: f.Disk.Digest}, b.Seq)
 	default:
 		causes = s.sinceText(b, *f.Buffer)
 	}

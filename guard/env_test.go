@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stella-ls/stella-ls/internal/config"
@@ -178,6 +179,7 @@ func (e *env) stale(rs []Result, causes ...string) Result {
 // editor is a client without a screen: real buffers and versions, and a switch
 // for each quirk.
 type editor struct {
+	mu   sync.Mutex // one event of the editor at a time; tests without threads need not care
 	e    *env
 	bufs map[string]*buffer
 	can  EditorAbilities
@@ -272,6 +274,8 @@ func (d *editor) wantText(name, want string) {
 }
 
 func (d *editor) Apply(ctx context.Context, w EditorWrite) (EditorAnswer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.writes = append(d.writes, w)
 	if d.before != nil {
 		f := d.before

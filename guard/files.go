@@ -23,7 +23,7 @@ func (s *Session) Files(ctx context.Context, withDiff bool) []Guarded {
 // guarded is the present state of one belief.
 func (s *Session) guarded(ctx context.Context, b Belief, withDiff bool) Guarded {
 	row := Guarded{Path: b.Path, Display: b.Display, Session: s.id, State: Fresh, SeenAt: b.SeenAt.Format(time.RFC3339)}
-	r := s.check(ctx, s.g.ws.NameOf(b.Path), "")
+	r := s.check(ctx, s.g.ws.NameOf(b.Path), withDiff)
 	if r != nil {
 		row.State = Stale
 		row.ChangedBy = r.ChangedBy

@@ -129,6 +129,7 @@ type world struct {
 	pair   *pairOf // of the open buffer
 	pairs  []pairOf
 	maybe  []pairOf // equal for a while; somebody may have looked, or not
+	drift  bool     // so it has been since pair was made
 	under  *string  // the clean buffer's text beneath which the session wrote the disk
 	bad    error    // found by the editor
 
@@ -272,7 +273,7 @@ func decoded(disk string) string { return workspace.Images([]byte(disk))[0] }
 
 func (w *world) joined(text, disk string) {
 	if decoded(disk) == text {
-		w.pair = &pairOf{text, disk}
+		w.pair, w.drift = &pairOf{text, disk}, false
 		w.pairs = append(w.pairs, *w.pair)
 	}
 }
@@ -416,6 +417,7 @@ func (w *world) external(*tally) error {
 func (w *world) passing() {
 	if w.text != nil && w.disk != nil && decoded(*w.disk) == *w.text {
 		w.maybe = append(w.maybe, pairOf{*w.text, *w.disk})
+		w.drift = true
 	}
 }
 
@@ -600,8 +602,10 @@ func (w *world) diskKnown() answer {
 	}
 	d := *w.disk
 	switch {
-	case w.sawDisk != nil && *w.sawDisk == d, w.pair != nil && w.pair.disk == d, decoded(d) == *w.text:
+	case w.sawDisk != nil && *w.sawDisk == d, w.pair != nil && w.pair.disk == d && !w.drift, decoded(d) == *w.text:
 		return mustAllow
+	case w.pair != nil && w.pair.disk == d:
+		return either
 	case decoded(d) == w.saw.plain():
 		return either
 	}

@@ -58,7 +58,7 @@ func (t *task) look(ctx context.Context) *Result {
 		return nil
 	}
 	if v := judge(p.belief, f, s.g.ws); v != fresh {
-		return ptr(s.staleResult(p.belief, v, f, t.changes[0].Base))
+		return ptr(s.staleResult(p.belief, v, f, t.changes[0].Base, true))
 	}
 	return nil
 }
@@ -92,6 +92,11 @@ func (t *task) contract() *Result {
 	if f.Disk.ReadOnly {
 		return ptr(readOnly(display))
 	}
+	if t.kind == ChangeMove {
+		if r := t.destination(); r != nil {
+			return r
+		}
+	}
 	if r := t.chooseRoute(); r != nil {
 		return r
 	}
@@ -104,6 +109,22 @@ func (t *task) contract() *Result {
 			}
 		}
 		return ptr(unseenResult(b, base))
+	}
+	return nil
+}
+
+// destination must be free: of a file, of a buffer without one, and of the
+// memory of a file that somebody removed.
+func (t *task) destination() *Result {
+	if r := t.s.check(context.Background(), t.to, true); r != nil && r.Status == StatusStale {
+		return r
+	}
+	f, err := t.s.g.ws.View(context.Background(), t.to)
+	switch {
+	case err != nil:
+		return ptr(pathResult(t.to.Display, err))
+	case f.Exists():
+		return ptr(refuse(StatusExists, t.to.Display, existsText(f), "choose another name, or delete "+t.to.Display+" first"))
 	}
 	return nil
 }

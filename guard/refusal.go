@@ -17,7 +17,7 @@ func refuse(st Status, path, message, next string) Result {
 const notWritten = "Your edit is not lost — nothing was written."
 
 // staleResult is the refusal for a file that is not what the session saw.
-func (s *Session) staleResult(b Belief, v verdict, f workspace.File, base workspace.Digest) Result {
+func (s *Session) staleResult(b Belief, v verdict, f workspace.File, base workspace.Digest, withDiff bool) Result {
 	causes := s.since(b, v, f)
 	r := Result{
 		Status: StatusStale, Path: b.Display, Expected: base,
@@ -34,7 +34,7 @@ func (s *Session) staleResult(b Belief, v verdict, f workspace.File, base worksp
 	if v == inDoubt {
 		r.ChangedBy = []string{b.Doubt}
 	}
-	if v != gone && v != diskGone {
+	if withDiff && v != gone && v != diskGone {
 		s.addDiff(&r, b.Blob, now)
 	}
 	r.text, r.Next = s.staleText(b, v, f, r)
@@ -99,7 +99,7 @@ func (s *Session) oldBase(b Belief, f workspace.File, base workspace.Digest) Res
 		r.Next = "use the base of your last read or change of " + b.Display + ", or re-read it"
 		return r
 	}
-	return s.staleResult(past, changed, f, base)
+	return s.staleResult(past, changed, f, base, true)
 }
 
 func unseenResult(b Belief, base workspace.Digest) Result {

@@ -114,7 +114,12 @@ func (s *Session) letGo(keep workspace.Path) {
 
 // remember keeps an earlier belief. s.mu is held.
 func (s *Session) remember(b Belief) {
-	list := slices.DeleteFunc(s.past[b.Path], func(o Belief) bool { return o.Text == b.Text })
+	list := slices.DeleteFunc(s.past[b.Path], func(o Belief) bool {
+		if o.Text == b.Text {
+			s.pastBytes -= len(o.Blob)
+		}
+		return o.Text == b.Text
+	})
 	if s.pastBytes+len(b.Blob) > maxPastBlob {
 		b.Blob = nil
 	}
@@ -176,11 +181,11 @@ func (s *Session) Check(ctx context.Context, spelled string) *Result {
 	if err != nil {
 		return nil // not a path of ours: the tool's own affair
 	}
-	return s.check(ctx, n, "")
+	return s.check(ctx, n, true)
 }
 
 // check views the file and judges it; nil is fresh, or not flagged.
-func (s *Session) check(ctx context.Context, n workspace.Name, base workspace.Digest) *Result {
+func (s *Session) check(ctx context.Context, n workspace.Name, withDiff bool) *Result {
 	b, known := s.belief(n.Path)
 	why := s.whyUnavailable()
 	if !known && why == "" {
@@ -204,7 +209,7 @@ func (s *Session) check(ctx context.Context, n workspace.Name, base workspace.Di
 		r := unmeasured(f)
 		return &r
 	case v.stale():
-		r := s.staleResult(b, v, f, base)
+		r := s.staleResult(b, v, f, "", withDiff)
 		return &r
 	}
 	return nil

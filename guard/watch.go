@@ -17,8 +17,8 @@ type watcher struct {
 	quit   chan struct{}
 	done   chan struct{}
 
-	mu      sync.Mutex // guards what follows
-	pending map[workspace.Path]bool
+	mu      sync.Mutex                          // guards what follows
+	pending map[workspace.Path]bool             // true: the disk may have changed
 	told    map[workspace.Path]workspace.Digest // disk under a dirty buffer, told to the human
 }
 
@@ -29,7 +29,7 @@ func startWatcher(g *Guard) *watcher {
 	}
 	w.cancel = g.ws.Subscribe(func(e workspace.Event) {
 		w.mu.Lock()
-		w.pending[e.Path] = true
+		w.pending[e.Path] = w.pending[e.Path] || e.Kind == workspace.DiskChanged
 		w.mu.Unlock()
 		select {
 		case w.wake <- struct{}{}:
@@ -58,8 +58,11 @@ func (w *watcher) run() {
 		paths := w.pending
 		w.pending = map[workspace.Path]bool{}
 		w.mu.Unlock()
-		for p := range paths {
+		for p, disk := range paths {
 			w.look(p)
+			if disk {
+				w.lookUnderBuffer(p)
+			}
 		}
 	}
 }
@@ -84,16 +87,15 @@ func (w *watcher) look(p workspace.Path) {
 		s.mu.Unlock()
 		w.g.o.Changed(s.id, []Guarded{row})
 	}
-	w.lookUnderBuffer(ctx, p)
 }
 
 // lookUnderBuffer reports a disk that changed under unsaved edits, once.
-func (w *watcher) lookUnderBuffer(ctx context.Context, p workspace.Path) {
+func (w *watcher) lookUnderBuffer(p workspace.Path) {
 	b, open := w.g.ws.Document(p)
 	if !open || !b.Dirty || b.Pair.Disk == "" {
 		return
 	}
-	f, err := w.g.ws.View(ctx, w.g.ws.NameOf(p))
+	f, err := w.g.ws.View(context.Background(), w.g.ws.NameOf(p))
 	if err != nil || f.Buffer == nil || !f.Buffer.Dirty || f.Disk.Err != nil ||
 		f.Disk.Digest == f.Buffer.Pair.Disk || exactImage(f.Buffer.Text, f.Disk.Bytes) {
 		return

@@ -135,7 +135,7 @@ func (w *Workspace) DidOpen(uri, languageID string, version int32, text string) 
 	if err != nil {
 		return err
 	}
-	d := &document{key: documentKey(uri), uri: uri, lang: languageID, path: n.Path, version: version, text: text, digest: DigestOfString(text)}
+	d := &document{key: documentKey(uri), uri: uri, lang: languageID, path: n.Path, version: version, text: text, digest: DigestOfString(text), seen: true}
 	disk, diskErr := w.diskOf(n)
 	if diskErr == nil && disk.Exists {
 		switch {

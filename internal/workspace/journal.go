@@ -160,6 +160,9 @@ func (w *Workspace) Seq() uint64 {
 // that half out of the walk. A gap in the walk is Outside, never a guess; what
 // led back to where it began is left out.
 func (w *Workspace) Causes(p Path, from, to State, since uint64) []Cause {
+	if from == to {
+		return nil
+	}
 	w.mu.Lock()
 	var list []Entry
 	for _, e := range w.journal.paths[p] {
@@ -168,18 +171,47 @@ func (w *Workspace) Causes(p Path, from, to State, since uint64) []Cause {
 		}
 	}
 	w.mu.Unlock()
-	k := walk{at: from, from: from, to: to}
-	for _, e := range list {
-		k.step(e)
+	// The last time the file was at from is where the walk begins, if an unbroken
+	// way leads on from there.
+	for i := len(list) - 1; i >= 0; i-- {
+		if !startsAt(list[i], from, to) {
+			continue
+		}
+		if k := walkAll(list[i:], from, to); k.at == to && !k.gap {
+			return k.causes
+		}
 	}
+	k := walkAll(list, from, to)
 	if k.at != to {
 		k.add(Cause{Kind: Outside})
 	}
 	return k.causes
 }
 
+// startsAt reports whether e left from, in the one half that is walked; with
+// both halves there is no single place to begin at.
+func startsAt(e Entry, from, to State) bool {
+	text, disk := from.Text != "" || to.Text != "", from.Disk != "" || to.Disk != ""
+	switch {
+	case text && !disk:
+		return e.Before.Text == from.Text && e.After.Text != e.Before.Text
+	case disk && !text:
+		return e.Before.Disk == from.Disk && e.After.Disk != e.Before.Disk
+	}
+	return false
+}
+
+func walkAll(list []Entry, from, to State) walk {
+	k := walk{at: from, from: from, to: to}
+	for _, e := range list {
+		k.step(e)
+	}
+	return k
+}
+
 type walk struct {
 	at, from, to State
+	gap          bool // something happened that the journal does not have
 	causes       []Cause
 }
 
@@ -194,6 +226,7 @@ func (k *walk) step(e Entry) {
 	}
 	if text && k.at.Text != e.Before.Text || disk && k.at.Disk != e.Before.Disk && k.at.Disk != "" {
 		k.add(Cause{Kind: Outside})
+		k.gap = true
 	}
 	if e.Cause.Kind == HumanSave && len(k.causes) > 0 && k.causes[len(k.causes)-1].Kind == HumanTyping {
 		k.causes = k.causes[:len(k.causes)-1]
