@@ -88,7 +88,8 @@ func (s *Server) commands() map[string]command {
 		"replan":     s.replanCommand,
 		"showSeen":   s.showSeenCommand,
 
-		"memory.save": s.saveMemoryCommand,
+		"memory.save":   s.saveMemoryCommand,
+		"graph.reindex": s.reindexCommand,
 	}
 }
 

@@ -60,6 +60,8 @@ func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*p
 		Changed: s.status.push,
 		Tell:    func(m string) { s.client.show(protocol.MessageTypeWarning, m) },
 		Log:     s.log,
+
+		Indexing: (&indexing{s: s}).step, WatchesFiles: s.client.caps.watchFiles,
 	}
 	if p.ProcessID != nil {
 		go s.watchParent(s.dispatch.base, int(*p.ProcessID))
@@ -101,7 +103,19 @@ func (s *Server) capabilities() protocol.ServerCapabilities {
 		CodeActionProvider: &protocol.CodeActionOptions{
 			CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix, kindAsk},
 		},
-		ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: s.commandNames()},
+		HoverProvider:             protocol.Boolean(true),
+		DefinitionProvider:        protocol.Boolean(true),
+		TypeDefinitionProvider:    protocol.Boolean(true),
+		ImplementationProvider:    protocol.Boolean(true),
+		ReferencesProvider:        protocol.Boolean(true),
+		DocumentHighlightProvider: protocol.Boolean(true),
+		DocumentSymbolProvider:    protocol.Boolean(true),
+		WorkspaceSymbolProvider:   protocol.Boolean(true),
+		CallHierarchyProvider:     protocol.Boolean(true),
+		FoldingRangeProvider:      protocol.Boolean(true),
+		SelectionRangeProvider:    protocol.Boolean(true),
+		DocumentLinkProvider:      &protocol.DocumentLinkOptions{},
+		ExecuteCommandProvider:    protocol.ExecuteCommandOptions{Commands: s.commandNames()},
 		Workspace: &protocol.WorkspaceOptions{
 			WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{
 				Supported: new(true), ChangeNotifications: protocol.Boolean(true),

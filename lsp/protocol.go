@@ -382,3 +382,13 @@ type PreviewDrop struct {
 	Reason string `json:"reason"`
 	Detail string `json:"detail,omitempty"`
 }
+
+// GraphQueryParams are the command line's: op is definitions, references,
+// imports, importers or neighbors. Paths may be URIs. The answer is what
+// "stella-ls graph --json" prints.
+type GraphQueryParams struct {
+	Op       string    `json:"op"`
+	Target   string    `json:"target"`
+	Path     string    `json:"path,omitempty"`
+	Position *Position `json:"position,omitempty"` // with path: the name at that place
+}

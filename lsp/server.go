@@ -13,6 +13,7 @@ import (
 	"go.lsp.dev/protocol"
 
 	"github.com/stella-ls/stella-ls/agent"
+	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -54,7 +55,11 @@ type Opening struct {
 	Changed func(session string, files []guard.Guarded)
 	// Tell puts a message before the person; it never blocks.
 	Tell func(message string)
-	Log  *slog.Logger
+	// Indexing takes how far the code graph's pass is; it never blocks.
+	Indexing func(done, total int)
+	// WatchesFiles is true when the client reports changes on disk.
+	WatchesFiles bool
+	Log          *slog.Logger
 }
 
 // Backend is what the requests are turned into calls of.
@@ -62,6 +67,10 @@ type Backend struct {
 	Sessions Sessions
 	// Memory is the context engine; nil is none.
 	Memory Memories
+	// Graph is the code graph; nil is none.
+	Graph graph.Service
+	// Serves says whether this server answers for a language; nil is for all.
+	Serves func(languageID string) bool
 	// Reconfigure takes a new stella section; nil ignores it.
 	Reconfigure func(settings json.RawMessage) error
 	// Release lets a scripted model go on (--test-hooks).
@@ -241,6 +250,7 @@ func (s *Server) routes() table {
 	s.sessionRoutes(t)
 	s.guardRoutes(t)
 	s.memoryRoutes(t)
+	s.navigationRoutes(t)
 	s.actionRoutes(t)
 	s.commandRoutes(t)
 	return t

@@ -48,6 +48,7 @@ func (s *Server) workspaceRoutes(t table) {
 	disk := &diskEvents{see: func(uri string) {
 		if name, err := s.ws.ResolveURI(uri); err == nil {
 			s.ws.DiskEvent(name.Path, workspace.Cause{Kind: workspace.Outside})
+			s.graphChanged(name.Path)
 		}
 	}, dropped: func(n int) { s.log.Warn("disk events dropped; the next read of each file tells", "count", n) }}
 	notification(t, protocol.MethodWorkspaceDidChangeWatchedFiles, func(p *watchedFilesParams) error {
@@ -188,5 +189,17 @@ func (d *diskEvents) work() {
 		for uri := range batch {
 			d.see(uri)
 		}
+	}
+}
+
+// graphChanged passes a disk event on to the graph, once there is one; its first
+// pass looks at everything anyway.
+func (s *Server) graphChanged(p workspace.Path) {
+	select {
+	case <-s.ready:
+		if s.openErr == nil && s.backend.Graph != nil {
+			s.backend.Graph.FilesChanged(p)
+		}
+	default:
 	}
 }

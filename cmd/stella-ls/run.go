@@ -40,6 +40,7 @@ var subcommands = []subcommand{
 	{"serve", "[--stdio | --socket PATH]", serve},
 	{"demo", "[--editor nvim]", func(_ context.Context, e env) int { return demo.Main(e.args) }},
 	{"ask", "TEXT [--root DIR] [--json] [--session ID]", ask},
+	{"graph", "definitions|references NAME [--path FILE] | imports|importers|neighbors FILE", graphCommand},
 	{"init", "[--root DIR] [--no-model]", initCommand},
 	{"memory", "list | show | validate | promote | unquarantine | forget | history | lift [ID]", memoryCommand},
 	{"recover", "list | restore ID", recoverCommand},
@@ -52,7 +53,6 @@ var subcommands = []subcommand{
 // say so instead of pretending.
 var absent = map[string]string{
 	"sessions": "the work record, which keeps sessions after their server has ended",
-	"graph":    "the code graph",
 	"ocp":      "the OCP host and provider",
 	"mcp":      "the MCP server",
 	"acp":      "the agent client protocol",

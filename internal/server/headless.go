@@ -24,6 +24,7 @@ func OpenHeadless(ctx context.Context, o Options, root string, who agent.Client,
 	if err != nil {
 		return nil, err
 	}
+	p.graph.Start(ctx)
 	return &Headless{p.manager, p}, nil
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stella-ls/stella-ls/agent"
 	"github.com/stella-ls/stella-ls/agent/memory"
+	"github.com/stella-ls/stella-ls/contextengine/graphsource"
+	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/config"
 	"github.com/stella-ls/stella-ls/internal/workspace"
@@ -54,12 +56,13 @@ type parts struct {
 	trust    *trust
 	guard    *guard.Guard
 	models   *models
+	graph    *graph.Graph
 	memory   *memory.Memory
 	manager  *agent.Manager
 }
 
 func (p *parts) close(ctx context.Context) error {
-	return errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.models.close())
+	return errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.graph.Close(), p.models.close())
 }
 
 // build makes everything that sessions need.
@@ -75,7 +78,12 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	p.settings = &settings{home: o.Home, root: firstRoot(op.Workspace), trusted: p.trust.trusted, editor: op.Settings,
 		problem: func(f config.Problem) { op.Tell("Stella settings: " + f.String()) }}
 	p.settings.get()
+	var err error
+	if p.graph, err = openGraph(o, op); err != nil {
+		return nil, err
+	}
 	g, err := guard.New(guard.Options{
+		Syntax:     p.graph,
 		Workspace:  op.Workspace,
 		StateDir:   o.Home,
 		Editor:     op.Editor,
@@ -97,12 +105,14 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	}
 	p.models = newModels(o, p.settings.get)
 	p.memory = memory.New(memory.Options{
+		Graph:     graphsource.New(p.graph),
 		Workspace: op.Workspace,
 		Settings:  func() config.Recall { return p.settings.get().Recall },
 		Report:    func(sentence string) { op.Log.Info(sentence) },
 	})
 	p.manager = agent.NewManager(agent.Options{
 		Context:   p.memory,
+		Graph:     graphTool{p.graph},
 		Workspace: op.Workspace,
 		Guard:     g,
 		Client:    op.Client,
@@ -128,9 +138,12 @@ func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) 
 	if err != nil {
 		return nil, err
 	}
+	p.graph.Start(ctx)
 	return &lsp.Backend{
 		Sessions: asking{p.manager, p.trust, op.Client, ctx},
 		Memory:   p.memory,
+		Graph:    p.graph,
+		Serves:   func(language string) bool { return serves(p.settings.get().Graph, language) },
 		Reconfigure: func(section json.RawMessage) error {
 			p.settings.set(section)
 			return nil
