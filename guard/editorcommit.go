@@ -118,6 +118,9 @@ func (g *Guard) applyInEditor(ctx context.Context, n workspace.Name, w EditorWri
 	defer seen.stop()
 
 	callCtx, cancel := context.WithTimeout(ctx, editorDeadline)
+	if !w.Save {
+		go seen.endCall(callCtx, cancel)
+	}
 	answer, err := g.o.Editor.Apply(callCtx, w)
 	cancel()
 	switch {
@@ -204,6 +207,26 @@ func (g *Guard) expect(ctx context.Context, p workspace.Path, want workspace.Dig
 	}()
 	<-registered
 	return e
+}
+
+// endCall gives up an answer that does not follow the change soon: without a
+// save, the buffer's text says all that there is to know.
+func (e *expectation) endCall(ctx context.Context, cancel context.CancelFunc) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-e.done:
+	}
+	if e.err != nil {
+		return
+	}
+	timer := time.NewTimer(catchUpDeadline)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+		cancel()
+	}
 }
 
 func (e *expectation) wait(ctx context.Context, d time.Duration) (workspace.Buffer, bool) {

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"bytes"
-	"math"
 	"strings"
 
 	"go.lsp.dev/protocol"
@@ -98,8 +97,7 @@ func (s *Server) distrustNamed(raw []byte, why string, all bool) {
 		named = every
 	}
 	for _, uri := range named {
-		// A version that does not increase is how the workspace is told.
-		_ = s.ws.DidChange(uri, math.MinInt32, nil)
+		s.ws.Distrust(uri, why)
 	}
 	if len(named) > 0 {
 		s.client.show(protocol.MessageTypeWarning, "Stella: "+why+". Until they are reopened, sessions will not write to: "+strings.Join(named, ", "))

@@ -139,7 +139,7 @@ func (r *Registry) single(ctx context.Context, env Env, call Call) (res Result) 
 		return *res
 	}
 	if why := r.permit(ctx, env, p); why != "" {
-		return r.refused(ctx, call.Tool, why)
+		return r.refused(ctx, p, why)
 	}
 	if res := r.checkPaths(ctx, env, p); res != nil { // a person may have taken minutes to answer
 		return *res
@@ -147,11 +147,11 @@ func (r *Registry) single(ctx context.Context, env Env, call Call) (res Result) 
 	return r.run(ctx, env, p)
 }
 
-func (r *Registry) refused(ctx context.Context, tool, why string) Result {
+func (r *Registry) refused(ctx context.Context, p *pending, why string) Result {
 	if ctx.Err() != nil {
-		return Cancelled(tool)
+		return Cancelled(p.call.Tool)
 	}
-	return denied(tool, why)
+	return denied(p, why)
 }
 
 // run calls the tool within its time limit; an opaque one is bracketed.

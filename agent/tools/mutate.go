@@ -106,7 +106,7 @@ func (r *Registry) clear(ctx context.Context, env Env, p *pending) *Result {
 		}
 	}
 	if why := r.permit(ctx, env, p); why != "" {
-		res := r.refused(ctx, p.call.Tool, why)
+		res := r.refused(ctx, p, why)
 		return &res
 	}
 	return nil

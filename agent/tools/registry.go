@@ -190,14 +190,18 @@ func (r *Registry) admit(ctx context.Context, env Env, i int, call Call) *pendin
 	}
 	if r.o.Rules != nil {
 		if why := r.o.Rules.Deny(call.Tool, p.paths(), commandOf(input)); why != "" {
-			return end(denied(call.Tool, why))
+			return end(denied(p, why))
 		}
 	}
 	return p
 }
 
-func denied(tool, why string) Result {
-	return Failed(guard.StatusDenied, "", tool+" was not run: "+why, "do not try the same call again; ask the user or find another way")
+func denied(p *pending, why string) Result {
+	path, what := "", p.call.Tool
+	if named := p.paths(); len(named) == 1 {
+		path, what = named[0], what+" "+named[0]
+	}
+	return Failed(guard.StatusDenied, path, what+" was not run: "+why, "do not try the same call again; ask the user or find another way")
 }
 
 // paths are the files that the call names, as it spells them.

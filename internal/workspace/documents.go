@@ -178,6 +178,16 @@ func (w *Workspace) forget(d *document) {
 	}
 }
 
+// Distrust makes an open document unsure, until a full text arrives: its text
+// may have changed in a way that could not be read.
+func (w *Workspace) Distrust(uri, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if d := w.docs[documentKey(uri)]; d != nil {
+		d.unsure = why
+	}
+}
+
 // DidChange applies the changes of one notification, in order. A version that
 // does not increase is ignored and, like a range that does not fit, makes the
 // document unsure until a full text arrives.
