@@ -46,6 +46,8 @@ var commands = map[string]command{
 		return w.ed.ReplaceEach(w.path(a[0]), a[1], a[2])
 	}},
 	"rename": {"rename PATH TO  (in the editor)", 2, false, func(w *world, a []string) error { return w.ed.Rename(w.path(a[0]), w.path(a[1])) }},
+	"told":   {"told  (what the editor holds back of didChange is sent now)", 0, false, func(w *world, _ []string) error { w.ed.Flush(); return nil }},
+	"needs":  {"needs METHOD  (skips the scenario while the server does not offer it)", 1, false, needs},
 	"freeze": {"freeze  (the editor holds edit requests)", 0, false, func(w *world, _ []string) error { w.ed.Freeze(); return nil }},
 	"thaw":   {"thaw", 0, false, func(w *world, _ []string) error { w.ed.Thaw(); return nil }},
 	"raw":    {"raw BYTES  (to the server, as they are)", 1, false, func(w *world, a []string) error { w.ed.SendRaw([]byte(a[0])); return nil }},
@@ -145,6 +147,28 @@ func (w *world) path(p string) string {
 }
 
 func (w *world) uri(s string) string { return strings.ReplaceAll(s, "%R", w.root) }
+
+// ErrSkip ends a scenario that needs what the server does not offer.
+var ErrSkip = errors.New("the server does not offer")
+
+func needs(w *world, a []string) error {
+	var r struct {
+		Capabilities struct {
+			Experimental struct {
+				Stella struct {
+					Methods []string `json:"methods"`
+				} `json:"stella"`
+			} `json:"experimental"`
+		} `json:"capabilities"`
+	}
+	if err := json.Unmarshal(w.ed.ServerInfo(), &r); err != nil {
+		return err
+	}
+	if !contains(r.Capabilities.Experimental.Stella.Methods, a[0]) {
+		return fmt.Errorf("%w %s", ErrSkip, a[0])
+	}
+	return nil
+}
 
 func quirk(w *world, names []string) error {
 	q := &w.options.Quirks

@@ -21,6 +21,7 @@ import (
 //	call TOOL JSON
 //	say TEXT
 //	hold NAME                                  before the step that follows
+//	rest                                       what a cancelled ask has left
 //
 // B is a number (the nth base this session was given for PATH), "none", or a
 // digest; without it the last base given is used.
@@ -45,6 +46,9 @@ func holding(name string) string { return "holding at " + name + "\n" }
 // compile turns the steps of one ask into script entries; the last one ends the
 // turn. session is the number of the session that asks, 0 when there is one only.
 func compile(steps []word, session int) ([]entry, error) {
+	if len(steps) == 1 && steps[0].text == "rest" {
+		return nil, nil
+	}
 	var out []entry
 	hold := ""
 	for _, step := range cut(steps, ";") {

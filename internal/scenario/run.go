@@ -44,7 +44,9 @@ func Run(ctx context.Context, c Config, a *Archive) error {
 			continue
 		}
 		w.remark(l.text)
-		if err := w.step(l); err != nil {
+		if err := w.step(l); errors.Is(err, ErrSkip) {
+			return err
+		} else if err != nil {
 			return w.report(fmt.Errorf("line %d: %s\n    %w", l.number, l.text, err))
 		}
 	}

@@ -1,11 +1,8 @@
-//go:build scenarios
-
-// The tag goes when the server can play them.
-
 package scenario
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -67,7 +64,10 @@ func TestScenarios(t *testing.T) {
 		for _, editor := range editors {
 			t.Run(name+"/"+editor, func(t *testing.T) {
 				t.Parallel()
-				if err := Run(context.Background(), config(t, editor), a); err != nil {
+				switch err := Run(context.Background(), config(t, editor), a); {
+				case errors.Is(err, ErrSkip):
+					t.Skip(err)
+				case err != nil:
 					t.Errorf("%s\n%s\n%v", file, strings.TrimSpace(a.Comment), err)
 				}
 			})
