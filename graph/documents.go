@@ -251,7 +251,7 @@ func (d *doc) parseWhole(ctx context.Context, u *extract.Unit, text []byte) (*fa
 		return nil, err
 	}
 	d.caps, d.whole = d.ds.worker.Captures(u, tree, 0, 1<<32-1)
-	f := d.ds.worker.Build(u, text, d.caps, tree, d.whole)
+	f := d.ds.worker.Build(ctx, u, text, d.caps, tree, d.whole)
 	d.keep(tree)
 	return f, nil
 }
@@ -271,7 +271,7 @@ func (d *doc) parseAgain(ctx context.Context, u *extract.Unit, text []byte) (*fa
 		lo, hi = min(lo, r.Start), max(hi, r.End)
 	}
 	d.caps, d.whole = splice(d.ds.worker, u, tree, d.caps, e, lo, hi)
-	f := d.ds.worker.Build(u, text, d.caps, tree, d.whole)
+	f := d.ds.worker.Build(ctx, u, text, d.caps, tree, d.whole)
 	d.keep(tree)
 	return f, nil
 }

@@ -36,7 +36,7 @@ func (s *solver) uses(targets []value) (resolved, guesses []use) {
 		if d.Flags&facts.Default != 0 {
 			names["default"] = true
 		}
-		onlyLocal = onlyLocal && d.Flags&facts.Local != 0 && !memberOfType(v, d)
+		onlyLocal = onlyLocal && d.Flags&facts.Local != 0 && !memberOfType(v, d) && !namedArgument(v, d)
 	}
 	if len(want) == 0 {
 		return nil, nil
@@ -61,6 +61,11 @@ func (s *solver) uses(targets []value) (resolved, guesses []use) {
 		resolved, guesses = append(resolved, r...), append(guesses, g...)
 	}
 	return resolved, guesses
+}
+
+// namedArgument reports whether calls in other files may name a parameter.
+func namedArgument(v *view, d *facts.Def) bool {
+	return d.Kind == facts.Parameter && v.lang.Rebinds && d.Parent != facts.None && v.Defs[d.Parent].Flags&facts.Local == 0
 }
 
 func memberOfType(v *view, d *facts.Def) bool {

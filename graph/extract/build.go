@@ -370,7 +370,12 @@ func (b *builder) numberScopes(f *facts.File) {
 		for f.Scopes[cur].End < s.end && cur != 0 {
 			cur = f.Scopes[cur].Parent
 		}
-		if o := f.Scopes[cur]; cur != 0 && o.Start == s.start && o.End == s.end {
+		o := f.Scopes[cur]
+		if cur != 0 && o.Start == s.start && o.End == s.end {
+			continue
+		}
+		// A body is one scope with the function or module that it is of.
+		if s.kind == facts.BlockScope && o.End == s.end && (o.Kind == facts.FunctionScope || o.Kind == facts.ModuleScope) {
 			continue
 		}
 		f.Scopes = append(f.Scopes, facts.Scope{Start: s.start, End: s.end, Parent: cur, Kind: s.kind})

@@ -59,7 +59,10 @@ func (w *Worker) File(ctx context.Context, l *lang.Language, text []byte) (*fact
 	}
 	defer tree.Close()
 	captures, complete := w.cursor.RunAll(u.query, tree)
-	return w.Build(u, text, captures, tree, complete), nil
+	if tree.HasError() {
+		captures = append([]sitter.Capture(nil), captures...) // the cursor is used again
+	}
+	return w.Build(ctx, u, text, captures, tree, complete), nil
 }
 
 // Parse parses a text; the caller closes the tree.
@@ -81,8 +84,9 @@ func (w *Worker) Captures(u *Unit, tree *sitter.Tree, from, to uint32) ([]sitter
 	return append([]sitter.Capture(nil), c...), complete
 }
 
-// Build makes facts of captures.
-func (w *Worker) Build(u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, complete bool) *facts.File {
+// Build makes facts of the captures of a tree.
+func (w *Worker) Build(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, complete bool) *facts.File {
+	captures = w.resync(ctx, u, text, captures, tree)
 	w.b.reset(u, text)
 	w.b.add(captures)
 	f := w.b.finish()

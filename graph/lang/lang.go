@@ -8,6 +8,7 @@ package lang
 
 import (
 	"path"
+	"regexp"
 	"strings"
 	"unsafe"
 
@@ -54,6 +55,9 @@ type Language struct {
 	// Prepare returns text with every byte at its place, in a form that the
 	// grammar understands better; nil parses text itself.
 	Prepare func(text []byte) []byte
+	// Resync matches the beginning of lines at which a definition begins at the
+	// left margin; after a syntax error the text is taken up again there.
+	Resync *regexp.Regexp
 	// Split cuts a text into parts that are parsed one by one; nil parses it whole.
 	Split func(text []byte) []Segment
 	// Header finds a definition in a part that did not parse; nil does not try.

@@ -4,6 +4,7 @@ package golang
 import (
 	_ "embed"
 	"path"
+	"regexp"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
 	"github.com/stella-ls/stella-ls/graph/lang"
@@ -24,5 +25,6 @@ var Language = &lang.Language{
 	Binding:  func(name string) bool { return name != "_" },
 	Exports:  func(d facts.Def) bool { return true },
 	Package:  path.Dir,
+	Resync:   regexp.MustCompile(`(?m)^(?:func|type|var|const|import)\b`),
 	Resolver: newResolver,
 }

@@ -5,6 +5,7 @@ package javascript
 import (
 	"bytes"
 	_ "embed"
+	"regexp"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
 	"github.com/stella-ls/stella-ls/graph/lang"
@@ -29,6 +30,9 @@ var Recv = map[string]lang.RecvMode{
 	"nested_identifier": lang.ByEnd,
 }
 
+// Resync is where all three take a broken text up again.
+var Resync = regexp.MustCompile(`(?m)^(?:export|import|class|abstract|interface|type|enum|function|async|const|let|var|declare|namespace)\b`)
+
 // Language is JavaScript, JSX included.
 var Language = &lang.Language{
 	Name: "javascript", Fence: "javascript", Exts: []string{".js", ".jsx", ".mjs", ".cjs"},
@@ -38,6 +42,7 @@ var Language = &lang.Language{
 	ImportCalls: []string{"require"},
 	Exports:     Exported,
 	Fix:         Fix,
+	Resync:      Resync,
 	Resolver:    NewResolver,
 }
 

@@ -3,6 +3,7 @@ package python
 
 import (
 	_ "embed"
+	"regexp"
 
 	"github.com/stella-ls/stella-ls/graph/lang"
 	grammar "github.com/tree-sitter/tree-sitter-python/bindings/go"
@@ -20,5 +21,6 @@ var Language = &lang.Language{
 	Unwrap:     []string{"Optional", "Annotated", "Final", "ClassVar", "Type", "type", "Awaitable"},
 	Rebinds:    true,
 	ClassNames: true,
+	Resync:     regexp.MustCompile(`(?m)^(?:async[ \t]+def|def|class|@\w)`),
 	Resolver:   newResolver,
 }

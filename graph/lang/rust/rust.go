@@ -3,6 +3,7 @@ package rust
 
 import (
 	_ "embed"
+	"regexp"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,6 +30,7 @@ var Language = &lang.Language{
 	Shadows: true, ClosedModules: true,
 	ImportCalls: []string{"path"},
 	ImportTree:  useTree,
+	Resync:      regexp.MustCompile(`(?m)^(?:pub|fn|struct|enum|impl|trait|mod|use|const|static|type|macro_rules|unsafe|async|extern)\b`),
 	Resolver:    newResolver,
 	Roots:       []string{"crate", "super", "self"},
 }

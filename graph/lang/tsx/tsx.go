@@ -18,5 +18,6 @@ var Language = &lang.Language{
 	ImportCalls: []string{"require"},
 	Exports:     javascript.Exported,
 	Fix:         typescript.Fix,
+	Resync:      javascript.Resync,
 	Resolver:    javascript.NewResolver,
 }

@@ -27,5 +27,6 @@ var Language = &lang.Language{
 	ImportCalls: []string{"require"},
 	Exports:     javascript.Exported,
 	Fix:         Fix,
+	Resync:      javascript.Resync,
 	Resolver:    javascript.NewResolver,
 }
