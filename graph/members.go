@@ -280,9 +280,15 @@ func (s *solver) enclosingType(v *view, at uint32) []value {
 			return []value{{vDef, v.path, int32(i), "", HowLocal}}
 		case d.Owner != facts.None && d.Kind == facts.Method:
 			return s.occ(v, d.Owner)
+		case d.Kind == facts.Method && d.Parent != facts.None && weakHolder(v.Defs[d.Parent].Kind): // a function of an object
+			return []value{{vDef, v.path, d.Parent, "", HowLocal}}
 		}
 	}
 	return nil
+}
+
+func weakHolder(k facts.Kind) bool {
+	return k == facts.Variable || k == facts.Const || k == facts.Property
 }
 
 // inherited finds a member in what the types extend.

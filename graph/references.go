@@ -170,7 +170,7 @@ func (s *solver) couldBe(v *view, o *facts.Occ, want map[target]bool) bool {
 		if d.Flags&facts.Local != 0 && t.path != v.path {
 			continue
 		}
-		if memberOfType(w, d) == (o.RecvK != facts.NoRecv) {
+		if memberOfType(w, d) == (o.RecvK != facts.NoRecv) || d.Kind == facts.Column {
 			return true
 		}
 	}

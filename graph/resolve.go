@@ -102,7 +102,11 @@ func (s *solver) occNow(v *view, i int32) []value {
 	}
 	switch o.RecvK {
 	case facts.RecvName:
-		return s.members(v, s.occ(v, o.Recv), name, false)
+		of := s.occ(v, o.Recv)
+		if len(of) == 0 && s.global(v, o.Recv) {
+			return []value{{kind: vExternal, path: v.Name(o.Recv) + " is not of this workspace", def: facts.None, how: HowName}}
+		}
+		return s.members(v, of, name, false)
 	case facts.RecvCall:
 		return s.members(v, s.called(s.occ(v, o.Recv)), name, false)
 	case facts.RecvArg:
@@ -120,6 +124,12 @@ func (s *solver) occNow(v *view, i int32) []value {
 		return nil
 	}
 	return s.lexical(v, name, v.ScopeAt(o.Start), o.Start)
+}
+
+// global reports whether a plain name means nothing of the workspace at all: then
+// it is built into the language, and so are its members.
+func (s *solver) global(v *view, i int32) bool {
+	return v.Occs[i].RecvK == facts.NoRecv && v.Occs[i].Role != facts.Definition && len(s.guesses(v, v.Name(i), false, false)) == 0
 }
 
 // named are the definitions whose name stands at a byte.
@@ -142,6 +152,18 @@ func (s *solver) importOcc(v *view, at uint32, name string) ([]value, bool) {
 			if b.Kind != facts.Star && (b.NameStart == at || b.AsStart == at) {
 				return s.follow(v, i, b), true
 			}
+		}
+	}
+	for i := range v.Imports { // a part of a path in a group
+		im := &v.Imports[i]
+		if at < im.Start || at >= im.End || v.lang.ImportTree == nil {
+			continue
+		}
+		parts := strings.Split(im.Spec, "::")
+		if n := slices.Index(parts, name); n >= 0 {
+			part := *im
+			part.Spec = strings.Join(parts[:n+1], "::")
+			return s.module(v, s.g.linker.one(v, &part)), true
 		}
 	}
 	// A part of a path: the longest import around it whose specifier holds it.
@@ -218,6 +240,8 @@ func (s *solver) visible(v *view, d *facts.Def, class, direct bool) bool {
 	switch {
 	case d.Kind == facts.TypeParam || d.Kind == facts.Parameter:
 		return true
+	case d.Kind == facts.Column:
+		return false
 	case d.Kind == facts.Property && !class && d.Parent != facts.None: // keys of an object
 		return false
 	case d.Kind == facts.Method && !class: // functions of an object
@@ -252,7 +276,12 @@ func (s *solver) bound(v *view, name string, scope int32) []value {
 		}
 		for _, b := range im.Bindings {
 			if b.Kind == facts.Star && b.Binds {
-				if r := s.exported(s.star(v, i), name); len(r) > 0 {
+				from := s.star(v, i)
+				r := s.exported(from, name)
+				if len(r) == 0 && len(from) > 0 && from[0].kind == vDef { // use Enum::*
+					r = imported(s.members(v, from, name, true))
+				}
+				if len(r) > 0 {
 					return r
 				}
 			}
@@ -293,6 +322,9 @@ func (s *solver) follow(v *view, i int, b facts.Binding) []value {
 	r := s.followNow(v, i, b)
 	delete(s.busy, k)
 	for j := range r {
+		if v.Imports[i].Kind == facts.LocalExport {
+			break
+		}
 		if r[j].how == "" || r[j].how == HowLocal || r[j].how == HowMember {
 			r[j].how = HowImport
 		}
@@ -315,6 +347,9 @@ func (s *solver) followNow(v *view, i int, b facts.Binding) []value {
 	m := s.module(v, t)
 	switch b.Kind {
 	case facts.Whole:
+		if r := s.moduleIs(m); len(r) > 0 {
+			return r
+		}
 		return m
 	case facts.BindDefault:
 		if r := s.exported(m, "default"); len(r) > 0 {
@@ -327,6 +362,25 @@ func (s *solver) followNow(v *view, i int, b facts.Binding) []value {
 			r = s.members(v, m, b.Name, false)
 		}
 		return slices.Clone(r)
+	}
+	return nil
+}
+
+// moduleIs is what module.exports = x (or export = x) makes of a whole module.
+func (s *solver) moduleIs(m []value) []value {
+	if len(m) != 1 || m[0].kind != vModule || m[0].path == "" {
+		return nil
+	}
+	v := s.view(m[0].path)
+	if v == nil {
+		return nil
+	}
+	for i := range v.Imports {
+		for _, b := range v.Imports[i].Bindings {
+			if v.Imports[i].Kind == facts.LocalExport && b.Kind == facts.Whole {
+				return imported(s.lexical(v, b.Name, 0, v.Imports[i].Start))
+			}
+		}
 	}
 	return nil
 }
@@ -420,7 +474,7 @@ func (s *solver) declaredExport(v *view, name string, scope int32) []value {
 	}
 	v.defsNamed(name, func(i int32, d *facts.Def) bool {
 		switch {
-		case d.Scope != scope, d.Kind == facts.Impl, d.Flags&facts.Default != 0 && name != "default" && v.lang.Exports != nil:
+		case d.Scope != scope, d.Kind == facts.Impl, d.Kind == facts.Column, d.Flags&facts.Default != 0 && name != "default" && v.lang.Exports != nil:
 		case v.lang.Exports != nil && !v.lang.Exports(*d):
 		case d.Parent != facts.None && d.Kind == facts.Property:
 		default:
@@ -441,7 +495,7 @@ func (s *solver) reexported(v *view, name string, scope int32, seen map[site]boo
 		for _, b := range im.Bindings {
 			if b.Exports && b.Kind != facts.Star && b.As == name {
 				if r := s.follow(v, i, b); len(r) > 0 {
-					return r
+					return imported(r)
 				}
 			}
 		}
@@ -470,6 +524,17 @@ func (s *solver) reexported(v *view, name string, scope int32, seen map[site]boo
 		}
 	}
 	return nil
+}
+
+// imported marks values as found through an import.
+func imported(r []value) []value {
+	out := slices.Clone(r)
+	for i := range out {
+		if out[i].how != HowName {
+			out[i].how = HowImport
+		}
+	}
+	return out
 }
 
 // submodule finds a module below a package that nothing in it names.

@@ -129,6 +129,11 @@ func (c *truthCase) place(k mark) string {
 	return fmt.Sprintf("%s:%d %s", k.path, 1+strings.Count(before, "\n"), k.name)
 }
 
+func (c *truthCase) line(k mark) string {
+	before := c.texts[k.path][:k.at]
+	return fmt.Sprintf("%s:%d:%d", k.path, 1+strings.Count(before, "\n"), k.at-strings.LastIndexByte(before, '\n'))
+}
+
 func (c *truthCase) at(k mark) At {
 	return At{workspace.Path(filepath.Join(c.dir, k.path)), workspace.PositionAt(c.texts[k.path], k.at, workspace.UTF16), workspace.UTF16}
 }
@@ -213,7 +218,7 @@ func (c *truthCase) checkReferences(t *testing.T, g *Graph) {
 	exp := map[string][]string{}
 	for _, k := range c.marks {
 		if k.kind == "r" {
-			exp[k.id] = append(exp[k.id], c.place(k)+fmt.Sprint("@", k.at))
+			exp[k.id] = append(exp[k.id], c.line(k))
 		}
 	}
 	done := map[string]bool{}
@@ -229,7 +234,7 @@ func (c *truthCase) checkReferences(t *testing.T, g *Graph) {
 		var got []string
 		for _, l := range locs {
 			rel := strings.TrimPrefix(string(l.Path), c.dir+"/")
-			got = append(got, c.place(mark{path: rel, at: l.NameStart, name: l.Name})+fmt.Sprint("@", l.NameStart))
+			got = append(got, c.line(mark{path: rel, at: l.NameStart}))
 		}
 		want := exp[k.id]
 		sort.Strings(got)

@@ -52,6 +52,10 @@ func (s *importSet) match(b *builder, m []sitter.Capture) {
 			bind.Kind, has = facts.Star, true
 		case opDefault:
 			isDefault = true
+			// module.exports = x, export = x: the module is x.
+			if t := b.str(span(c)); t != "default" {
+				bind.Kind = facts.Whole
+			}
 		}
 	}
 	if !has && im.Spec == "" {
@@ -120,6 +124,9 @@ func (s *importSet) bind(b *builder, i int, bind facts.Binding, name, alias fact
 	}
 	if im.Kind == facts.ModDecl {
 		bind.Kind = facts.Whole
+	}
+	if im.Kind == facts.LocalExport {
+		bind.Exports = true
 	}
 	if bind.Name == "default" && bind.Kind == facts.Named {
 		bind.Kind = facts.BindDefault

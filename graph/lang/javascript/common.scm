@@ -64,7 +64,7 @@
 (assignment_expression left: (member_expression object: (identifier)) @cjs right: (object (method_definition name: (property_identifier) @name body: (_) @body) @def.function @exported))
 
 ; Occurrences.
-[(identifier) (property_identifier) (private_property_identifier) (shorthand_property_identifier)] @ref
+[(identifier) (property_identifier) (private_property_identifier) (shorthand_property_identifier) (shorthand_property_identifier_pattern)] @ref
 (call_expression function: (identifier) @ref.call)
 (call_expression function: (member_expression property: (_) @ref.call))
 (new_expression constructor: (identifier) @ref.call)

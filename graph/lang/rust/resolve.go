@@ -2,6 +2,7 @@ package rust
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -130,6 +131,9 @@ func (r *resolver) up(t lang.Target) lang.Target {
 		return t
 	}
 	parent := r.parent(t.File)
+	if file, names := r.inlineParent(t.File); file != "" {
+		return lang.Target{Status: lang.Resolved, File: file, Rest: names}
+	}
 	if parent == "" {
 		return lang.Target{Why: path.Base(t.File) + " has no parent module"}
 	}
@@ -237,6 +241,40 @@ func (r *resolver) parent(file string) string {
 		}
 	}
 	return fallback
+}
+
+// inlineParent finds the mod blocks that declare a file: src/a/b.rs may be
+// declared as mod a { mod b; } in src/lib.rs.
+func (r *resolver) inlineParent(file string) (parent string, names []string) {
+	dir := path.Dir(file)
+	name := strings.TrimSuffix(path.Base(file), ".rs")
+	if name == "mod" {
+		name, dir = path.Base(dir), path.Dir(dir)
+	}
+	root := r.env.Root(file)
+	for d := dir; len(d) > len(root); d = path.Dir(d) {
+		names = append([]string{path.Base(d)}, names...)
+		up := path.Dir(d)
+		for _, p := range []string{up + "/lib.rs", up + "/main.rs", up + "/mod.rs", up + ".rs"} {
+			if f := r.env.Facts(p); f != nil && declaresInline(f, names, name) {
+				return p, names
+			}
+		}
+		if len(names) > 8 {
+			break
+		}
+	}
+	return "", nil
+}
+
+func declaresInline(f *facts.File, names []string, mod string) bool {
+	for i := range f.Imports {
+		im := &f.Imports[i]
+		if im.Kind == facts.ModDecl && len(im.Bindings) > 0 && im.Bindings[0].As == mod && slices.Equal(inlineModules(f, im.Start), names) {
+			return true
+		}
+	}
+	return false
 }
 
 // crateRoot climbs to the root file of the target that a file belongs to.
