@@ -40,12 +40,13 @@ type Graph struct {
 	rootsMu sync.RWMutex
 	roots   []*root
 
-	ready     chan struct{}
-	readyOnce sync.Once
-	cancel    context.CancelFunc
-	done      sync.WaitGroup
-	started   atomic.Bool
-	closed    atomic.Bool
+	ready       chan struct{}
+	readyOnce   sync.Once
+	cancel      context.CancelFunc
+	done        sync.WaitGroup
+	started     atomic.Bool
+	closed      atomic.Bool
+	newNotifier func() (notifier, error) // fsnotify, or a test's
 
 	stateMu sync.Mutex // guards state
 	state   state
@@ -100,6 +101,7 @@ func open(o Options, src source) (*Graph, error) {
 		o.Notice = func(string) {}
 	}
 	g := &Graph{o: o, source: src, index: newIndex(), cache: newFactsCache(cacheBytes), ready: make(chan struct{})}
+	g.newNotifier = newInotify
 	g.docs = newDocuments(g)
 	g.linker = newLinker(g)
 	g.writer = newWriter(g)
@@ -417,8 +419,9 @@ func (g *Graph) paths(h uint32, disk func(*entry) []uint32, open func(*doc) []ui
 
 // workerPool lends workers, at most as many as there are cores.
 type workerPool struct {
-	g    *Graph
-	free chan *extract.Worker
+	g      *Graph
+	free   chan *extract.Worker
+	parsed func() // in tests: called for each text that a pass parses
 }
 
 func newWorkerPool(g *Graph, n int) *workerPool {

@@ -27,6 +27,8 @@ type indexer struct {
 	kick    chan struct{}
 	// loadDone is closed when what was stored is in memory.
 	loadDone chan struct{}
+	// after, in tests, is called when a batch or pass is done.
+	after func()
 }
 
 // A batch with more paths than this, or one during which git's HEAD moved, is
@@ -155,6 +157,9 @@ func (x *indexer) run(ctx context.Context) {
 			g.update(ctx, w, paths)
 		}
 		x.rest()
+		if x.after != nil {
+			x.after()
+		}
 		if !limited && !g.o.NoWatch && !g.o.ClientWatches && w.isLimited() {
 			limited = true
 			tick.Reset(reconcileLimited)
@@ -431,6 +436,9 @@ func (g *Graph) extractOrFind(ctx context.Context, e *entry, text []byte) ([]byt
 		return nil, err
 	}
 	defer g.workers.give(w)
+	if g.workers.parsed != nil {
+		g.workers.parsed()
+	}
 	return fill(ctx, w, e, text)
 }
 

@@ -50,12 +50,17 @@ func (i inotify) events() <-chan fsnotify.Event { return i.Events }
 func (i inotify) errors() <-chan error          { return i.Errors }
 
 func (g *Graph) newWatcher() *watcher {
-	fs, err := fsnotify.NewBufferedWatcher(4096)
+	fs, err := g.newNotifier()
 	if err != nil {
 		g.note(new(bool), "Files cannot be watched ("+err.Error()+"); changes are found every few minutes instead.")
 		return nil
 	}
-	return startWatcher(g, inotify{fs})
+	return startWatcher(g, fs)
+}
+
+func newInotify() (notifier, error) {
+	fs, err := fsnotify.NewBufferedWatcher(4096)
+	return inotify{fs}, err
 }
 
 func startWatcher(g *Graph, fs notifier) *watcher {
