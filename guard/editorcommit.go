@@ -19,7 +19,12 @@ const (
 	catchUpDeadline = time.Second
 )
 
-var errUnknown = errors.New("the outcome of the write is unknown")
+var (
+	errUnknown = errors.New("the outcome of the write is unknown")
+	// errOutOfStep: the editor says that its buffer is not what this server
+	// believes it to be, and no change arrives that would explain it.
+	errOutOfStep = errors.New("the editor's buffer is not what it has told this server")
+)
 
 // commitEditor changes the buffer by a compare-and-set. The editor's answer is
 // no proof: the write has happened when the mirror of the buffer holds exactly
@@ -148,9 +153,12 @@ func (g *Guard) notApplied(ctx context.Context, p workspace.Path, w EditorWrite,
 	case "version", "content", "closed":
 		ctx, cancel := context.WithTimeout(ctx, catchUpDeadline)
 		defer cancel()
-		g.ws.Await(ctx, p, func(b workspace.Buffer, open bool) bool { // no news: the check decides on what is known
+		err := g.ws.Await(ctx, p, func(b workspace.Buffer, open bool) bool {
 			return !open || b.Version != w.Buffer.Version || b.Digest != w.Buffer.Digest
 		})
+		if err != nil {
+			return errOutOfStep
+		}
 		return errRaced
 	}
 	return errors.New("the editor did not apply it: " + reasonOr(answer.Reason, "no reason given"))
@@ -159,7 +167,9 @@ func (g *Guard) notApplied(ctx context.Context, p workspace.Path, w EditorWrite,
 func (t *task) editorFailed(ctx context.Context, answer EditorAnswer, err error) error {
 	display := t.name.Display
 	switch {
-	case errors.Is(err, errRaced):
+	case errors.Is(err, errOutOfStep) && ctx.Err() == nil:
+		t.refuse(unavailableResult(display, err.Error()+" ("+joinNonEmpty(answer.Reason, answer.SaveReason)+")"))
+	case errors.Is(err, errRaced), errors.Is(err, errOutOfStep):
 		if ctx.Err() != nil {
 			t.refuse(cancelledResult(display, ctx.Err()))
 			return ctx.Err()

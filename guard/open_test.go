@@ -344,3 +344,73 @@ func TestPlainClients(t *testing.T) {
 		})
 	}
 }
+
+// The editor refuses over and over, and nothing that we hear explains it.
+func TestEditorOutOfStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t)
+		e.disk("a.txt", "one\n")
+		e.ed.load("a.txt")
+		base := e.read("a.txt")
+		e.ed.refuse = "content"
+		start := time.Now()
+		r := e.no(e.apply(edit("a.txt", base, "one", "1")), StatusGuardUnavailable)
+		if d := time.Since(start); d > 2*catchUpDeadline || len(e.ed.writes) != 1 {
+			t.Errorf("%d tries in %s: %s", len(e.ed.writes), d, r.Message)
+		}
+		e.ed.refuse = ""
+		e.ok(e.apply(edit("a.txt", base, "one", "1")))
+		e.g.Close(context.Background())
+	})
+}
+
+// H01, H06, case 19: a branch switch makes every file that moved stale, once,
+// and switching back makes it fresh without a read.
+func TestBranchSwitch(t *testing.T) {
+	e := newEnv(t)
+	bases := map[string]workspace.Digest{}
+	for _, f := range []string{"a", "b", "c"} {
+		e.disk(f, f+" on main\n")
+		bases[f] = e.read(f)
+	}
+	checkout := func(branch string) {
+		e.disk("a", "a on "+branch+"\n")
+		e.disk("b", "b on "+branch+"\n")
+	}
+	end := e.s.Bracket(context.Background(), "run_command: git checkout side")
+	checkout("side")
+	if rows := end(context.Background()); len(rows) != 2 {
+		t.Errorf("%+v", rows)
+	}
+	rows := e.s.Stale(context.Background())
+	if len(rows) != 2 || len(rows[0].ChangedBy) != 1 || rows[0].ChangedBy[0] != "during run_command: git checkout side" {
+		t.Errorf("%+v", rows)
+	}
+	if rows := e.s.Stale(context.Background()); len(rows) != 0 {
+		t.Errorf("told again: %+v", rows)
+	}
+	e.ok(e.apply(edit("c", bases["c"], "main", "c")))
+	e.stale(e.apply(edit("a", bases["a"], "main", "x")))
+	checkout("main")
+	if rows := e.s.Stale(context.Background()); len(rows) != 0 {
+		t.Errorf("told of fresh files: %+v", rows)
+	}
+	e.ok(e.apply(edit("a", bases["a"], "main", "x")))
+	checkout("side")
+	if rows := e.s.Stale(context.Background()); len(rows) != 2 {
+		t.Errorf("not told of the second switch: %+v", rows)
+	}
+}
+
+// B04: an editor that takes no edits saves its old text over ours.
+func TestOldTextSavedOverOurs(t *testing.T) {
+	e := newEnv(t)
+	e.ed.can = EditorAbilities{}
+	e.disk("a", "one\n")
+	e.ed.load("a")
+	r := e.ok(e.apply(edit("a", e.read("a"), "one", "1")))
+	e.wantDisk("a", "1\n")
+	e.ed.save("a")
+	e.wantDisk("a", "one\n")
+	e.stale(e.apply(edit("a", r.Base, "1", "2")), "you, saved in the editor")
+}

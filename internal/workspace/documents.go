@@ -155,7 +155,7 @@ func (w *Workspace) DidOpen(uri, languageID string, version int32, text string) 
 	w.touch(d)
 	w.rememberImage(n.Path, d.pair)
 	if diskErr == nil {
-		w.noteDisk(n.Path, disk.Digest, "")
+		w.noteDisk(n.Path, disk, "")
 	}
 	w.wake(n.Path)
 	w.mu.Unlock()

@@ -39,6 +39,8 @@ type Entry struct {
 	Cause  Cause
 	Before State
 	After  State
+
+	partial bool // After is the beginning of the buffer's text: a save in place, half way
 }
 
 // Event tells subscribers that a path may hold something new. Events are
@@ -133,6 +135,12 @@ func (j *journal) attribute(e Entry) {
 // then, and takes its place at the end.
 func (j *journal) save(p Path, before, after State) {
 	list := j.paths[p]
+	if n := savedBy(list, after.Disk); n > 0 {
+		before.Disk = list[len(list)-n].Before.Disk
+		j.paths[p] = list[:len(list)-n]
+		j.add(Entry{Path: p, Cause: Cause{Kind: HumanSave}, Before: before, After: after}, false)
+		return
+	}
 	for i := len(list) - 1; i >= 0; i-- {
 		have := list[i]
 		if have.After.Disk == "" && have.Before.Disk == "" {
@@ -145,6 +153,25 @@ func (j *journal) save(p Path, before, after State) {
 		break
 	}
 	j.add(Entry{Path: p, Cause: Cause{Kind: HumanSave}, Before: before, After: after}, false)
+}
+
+// savedBy is how many of the newest entries are steps of one save in place that
+// somebody looked at half way; 0 when nobody did.
+func savedBy(list []Entry, saved Digest) (n int) {
+	partial := false
+	for i := len(list) - 1; i >= 0; i-- {
+		e := list[i]
+		last := i == len(list)-1 && e.After.Disk == saved && (e.Cause.Kind == Outside || e.Cause.Kind == HumanSave)
+		if e.Before.Disk == e.After.Disk || !last && !e.partial {
+			break
+		}
+		partial = partial || e.partial
+		n++
+	}
+	if !partial {
+		return 0
+	}
+	return n
 }
 
 // Seq is the number of the newest journal entry.

@@ -33,16 +33,16 @@ func (w *Workspace) DidSave(uri string, text *string) error {
 		d.pair = Pair{Text: d.digest, Disk: disk.Digest}
 		d.ownText, d.lossyText = "", ""
 		w.rememberImage(d.path, d.pair)
-		w.noteDisk(d.path, disk.Digest, d.digest)
+		w.noteDisk(d.path, disk, d.digest)
 		w.journal.save(d.path, State{Text: d.digest, Disk: before}, State{Text: d.digest, Disk: disk.Digest})
 	case disk.Exists && isLossyImage(d.text, disk.Bytes):
 		d.pair, d.ownText, d.lossyText = Pair{}, "", d.digest
-		w.noteDisk(d.path, disk.Digest, d.digest)
+		w.noteDisk(d.path, disk, d.digest)
 		w.journal.save(d.path, State{Text: d.digest, Disk: before}, State{Text: d.digest, Disk: disk.Digest})
 	default:
 		// The disk already holds something else again: no pair, so the buffer
 		// counts as dirty and is never saved by us.
-		w.noteDisk(d.path, disk.Digest, "")
+		w.noteDisk(d.path, disk, "")
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"path/filepath"
+	"strings"
 )
 
 // View is what the file holds now: the buffer if it is open, and the disk.
@@ -19,7 +22,7 @@ func (w *Workspace) View(ctx context.Context, n Name) (File, error) {
 	f := File{Name: n, Disk: disk}
 	if err == nil {
 		if w.known[n.Path].n == known { // else what was read may be older than what is known
-			e = w.noteDisk(n.Path, disk.Digest, "")
+			e = w.noteDisk(n.Path, disk, "")
 		}
 		w.join(n.Path, disk)
 	}
@@ -70,19 +73,35 @@ func (w *Workspace) diskOf(n Name) (Disk, error) {
 // noteDisk keeps the disk's digest and journals a change of it that nobody
 // announced. A disk that holds what the buffer holds was saved by the editor,
 // whose didSave is still on its way.
-func (w *Workspace) noteDisk(p Path, now Digest, saved Digest) []Event {
+func (w *Workspace) noteDisk(p Path, disk Disk, saved Digest) []Event {
+	now := disk.Digest
 	k, seen := w.known[p]
 	was := k.digest
 	w.setKnown(p, now)
 	if !seen || was == now || saved != "" {
 		return nil
 	}
-	c := Cause{Kind: Outside}
-	if d := w.current(p); d != nil && d.digest == now && d.pair.Disk != now {
-		c.Kind = HumanSave
+	c, partial := Cause{Kind: Outside}, false
+	if d := w.current(p); d != nil {
+		if d.digest == now && d.pair.Disk != now {
+			c.Kind = HumanSave
+		}
+		partial = disk.Exists && beginsWith(d.text, disk.Bytes)
 	}
-	w.journal.add(Entry{Path: p, Cause: c, Before: State{Disk: was}, After: State{Disk: now}}, false)
+	w.journal.add(Entry{Path: p, Cause: c, Before: State{Disk: was}, After: State{Disk: now}, partial: partial}, false)
 	return []Event{{Path: p, Kind: DiskChanged, Cause: c}}
+}
+
+// beginsWith reports whether disk is the beginning of how text is saved.
+func beginsWith(text string, disk []byte) bool {
+	disk = bytes.TrimPrefix(disk, utf8BOM)
+	if len(disk) == 0 {
+		return true
+	}
+	if len(disk) <= len(text) && text[:len(disk)] == string(disk) {
+		return true
+	}
+	return bytes.HasPrefix(disk, []byte{0xFF, 0xFE}) && strings.HasPrefix(text, utf16Images(disk[:len(disk)&^1], binary.LittleEndian)[0])
 }
 
 // RecordDisk journals a change of the disk that this server made, or whose
@@ -123,7 +142,7 @@ func (w *Workspace) DiskEvent(p Path, c Cause) {
 		var e []Event
 		w.mu.Lock()
 		if w.known[p].n == k.n {
-			e = w.noteDisk(p, disk.Digest, "")
+			e = w.noteDisk(p, disk, "")
 		}
 		w.mu.Unlock()
 		w.emit(e...)
