@@ -23,7 +23,7 @@ const (
 	coverOne   = 0.30 // a single one
 	relative   = 0.50 // of the best lexical evidence, for frames without another reason
 	duplicate  = 0.70 // word-set likeness of two frames that say the same
-	anchorOnly = 2    // frames that only an anchor speaks for
+	anchorOnly = 2    // frames that only an open, unsaved or touched file speaks for
 )
 
 // evidence is the gate: why a frame may be shown, "" when nothing speaks for it.
@@ -70,7 +70,7 @@ func (r *ranking) choose() (kept []*candidate, dropped int) {
 			dropped++
 			continue
 		}
-		if reason == "anchored" && c.strong == 0 {
+		if reason == "anchored" && c.strong == 0 && !r.named[c.anchor] {
 			if onlyAnchored++; onlyAnchored > anchorOnly {
 				dropped++
 				continue

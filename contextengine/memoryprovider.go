@@ -95,7 +95,8 @@ type ranking struct {
 	terms    []term
 	total    float64 // weight of all distinctive terms of the query
 	anchors  []string
-	scope    []string // domains the query is about, a proper subset of the vocabulary
+	named    map[int]bool // places of anchors that the prompt itself names, and symbols
+	scope    []string     // domains the query is about, a proper subset of the vocabulary
 	found    map[string]*candidate
 	order    []*candidate
 	taxonomy files.Taxonomy
@@ -122,17 +123,27 @@ func (r *ranking) prepare(ctx context.Context) error {
 		r.e.tellOnce(err.Error())
 	}
 	r.taxonomy = taxonomy
-	r.readAnchors()
 	prompt := r.q.QueryText
 	if prompt == "" {
 		prompt = r.q.Goal
 	}
+	r.readAnchors(prompt)
 	r.readScope(prompt)
 	return r.weigh(ctx, prompt)
 }
 
 // readAnchors turns the query's URIs into the store's names.
-func (r *ranking) readAnchors() {
+func (r *ranking) readAnchors(prompt string) {
+	r.named = map[int]bool{}
+	inPrompt := map[string]bool{}
+	for _, m := range mentions(prompt) {
+		inPrompt["file:"+m.File] = true
+	}
+	defer func() {
+		for i, a := range r.anchors {
+			r.named[i] = inPrompt[a] || strings.HasPrefix(a, "symbol:")
+		}
+	}()
 	for _, a := range r.q.Anchors {
 		if abs, ok := pathOfURI(a); ok {
 			if rel, inside := r.e.rel(abs); inside {

@@ -29,12 +29,13 @@ CREATE TABLE revision(
   origin TEXT NOT NULL, source TEXT NOT NULL, attrs TEXT NOT NULL, cost INTEGER NOT NULL, terms BLOB NOT NULL, hidden INTEGER NOT NULL,` + temporal + `);
 CREATE INDEX revision_node ON revision(node, recorded_seq);
 CREATE INDEX revision_live ON revision(kind, valid_to, valid_from) WHERE ` + live + `;
-CREATE INDEX revision_searched ON revision(rec) WHERE hidden = 0 AND ` + live + `;
+CREATE INDEX revision_searched ON revision(valid_to) WHERE hidden = 0 AND ` + live + `;
 CREATE TABLE edge(
   rec INTEGER PRIMARY KEY, src TEXT NOT NULL, rel TEXT NOT NULL, dst TEXT NOT NULL, attrs TEXT NOT NULL,` + temporal + `);
 CREATE INDEX edge_src ON edge(src, rel, recorded_seq);
 CREATE INDEX edge_dst_live ON edge(dst, rel) WHERE ` + live + `;
 CREATE VIRTUAL TABLE search USING fts5(label, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE search_past USING fts5(label, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
 CREATE VIRTUAL TABLE search_terms USING fts5vocab(search, row);
 `},
 	Salvage: []string{"meta", "tx", "node", "body", "revision", "edge"},
@@ -47,18 +48,19 @@ func reindex(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM revision WHERE digest NOT IN (SELECT digest FROM body)`); err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT r.rec, r.label, b.content FROM revision r JOIN body b USING(digest) WHERE r.hidden = 0 AND r.`+live)
+	rows, err := tx.QueryContext(ctx, `SELECT r.rec, r.label, b.content, r.valid_to = 9223372036854775807 FROM revision r JOIN body b USING(digest) WHERE r.hidden = 0 AND r.`+live)
 	if err != nil {
 		return err
 	}
 	type entry struct {
 		rec         int64
 		label, body string
+		open        bool
 	}
 	var all []entry
 	for rows.Next() {
 		var e entry
-		if err := rows.Scan(&e.rec, &e.label, &e.body); err != nil {
+		if err := rows.Scan(&e.rec, &e.label, &e.body, &e.open); err != nil {
 			_ = rows.Close()
 			return err
 		}
@@ -67,8 +69,12 @@ func reindex(ctx context.Context, tx *sql.Tx) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
+	exec := func(query string, args ...any) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
+	}
 	for _, e := range all {
-		if err := indexText(ctx, tx, e.rec, e.label, e.body); err != nil {
+		if err := indexText(exec, e.rec, e.label, e.body, e.open); err != nil {
 			return err
 		}
 	}

@@ -47,10 +47,10 @@ func (s *Store) Frequency(ctx context.Context, terms []string) (df map[string]in
 	return df, err
 }
 
-// Size is how many records search over.
+// Size is how many records a search of the present goes over.
 func (s *Store) Size(ctx context.Context) (n int, err error) {
 	err = s.db.Read(ctx, func(h *sql.DB) error {
-		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE hidden = 0 AND "+live).Scan(&n)
+		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE hidden = 0 AND valid_to = ? AND "+live, int64(Forever)).Scan(&n)
 	})
 	return n, err
 }
@@ -66,10 +66,15 @@ func (s *Store) Match(ctx context.Context, terms []string, w When, kinds []strin
 	for i, t := range terms {
 		quoted[i] = `"` + strings.ReplaceAll(t, `"`, `""`) + `"`
 	}
+	match := strings.Join(quoted, " OR ")
+	from, matched := `SELECT rowid AS hit, bm25(search, 3.0, 1.0) AS score FROM search WHERE search MATCH ?`, []any{match}
+	if !w.ValidAt.IsZero() || !w.AsOf.IsZero() || w.AsOfSeq != 0 || w.Ever {
+		from += ` UNION ALL SELECT rowid, bm25(search_past, 3.0, 1.0) FROM search_past WHERE search_past MATCH ?`
+		matched = append(matched, match)
+	}
 	where, args := s.condition("r", w)
-	args = append([]any{strings.Join(quoted, " OR ")}, args...)
-	where, args = restrict(where, args, kinds, without)
-	query := `SELECT ` + nodeColumns + `, r.terms FROM (SELECT rowid AS hit, bm25(search, 3.0, 1.0) AS score FROM search WHERE search MATCH ?) m
+	where, args = restrict(where, append(matched, args...), kinds, without)
+	query := `SELECT ` + nodeColumns + `, r.terms FROM (` + from + `) m
 		CROSS JOIN revision r ON r.rec = m.hit JOIN node n ON n.id = r.node WHERE ` + where + ` ORDER BY m.score, r.node LIMIT ?`
 	return s.hits(ctx, query, append(args, limit))
 }

@@ -19,6 +19,8 @@ type Tx struct {
 	// Seq and At are the transaction's place in belief time.
 	Seq int64
 	At  time.Time
+	// stmts are the prepared statements of the transaction.
+	stmts map[string]*sql.Stmt
 	// touched is set by the first change; an untouched transaction leaves no number.
 	touched bool
 }
@@ -32,7 +34,7 @@ func (s *Store) Write(ctx context.Context, what string, f func(*Tx) error) error
 			return err
 		}
 		at := max(s.clock().UnixNano(), last) // belief time never runs backwards
-		t := &Tx{ctx: ctx, tx: tx, Seq: seq + 1, At: time.Unix(0, at).UTC()}
+		t := &Tx{ctx: ctx, tx: tx, stmts: map[string]*sql.Stmt{}, Seq: seq + 1, At: time.Unix(0, at).UTC()}
 		if err := f(t); err != nil {
 			return err
 		}
@@ -44,9 +46,34 @@ func (s *Store) Write(ctx context.Context, what string, f func(*Tx) error) error
 	})
 }
 
+// stmt prepares a statement once; the transaction's end closes it.
+func (t *Tx) stmt(query string) (*sql.Stmt, error) {
+	if s := t.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := t.tx.PrepareContext(t.ctx, query)
+	if err == nil {
+		t.stmts[query] = s
+	}
+	return s, err
+}
+
 func (t *Tx) exec(query string, args ...any) error {
-	_, err := t.tx.ExecContext(t.ctx, query, args...)
+	s, err := t.stmt(query)
+	if err != nil {
+		return err
+	}
+	_, err = s.ExecContext(t.ctx, args...)
 	return err
+}
+
+// row reads one row; sql.ErrNoRows when there is none.
+func (t *Tx) row(query string, args []any, scan func(interface{ Scan(...any) error }) error) error {
+	s, err := t.stmt(query)
+	if err != nil {
+		return err
+	}
+	return scan(s.QueryRowContext(t.ctx, args...))
 }
 
 // SetMeta writes a setting of the store. It has no history.
@@ -56,8 +83,12 @@ func (t *Tx) SetMeta(key, value string) error {
 
 // Live returns the revision of id that is believed and still true, without its body.
 func (t *Tx) Live(id string) (Node, bool, error) {
-	n, err := scanNode(t.tx.QueryRowContext(t.ctx, "SELECT "+nodeColumns+` FROM revision r JOIN node n ON n.id = r.node
-		WHERE r.node = ? AND r.`+live+" AND r.valid_to = ?", id, int64(Forever)))
+	var n Node
+	err := t.row("SELECT "+nodeColumns+` FROM revision r JOIN node n ON n.id = r.node
+		WHERE r.node = ? AND r.`+live+" AND r.valid_to = ?", []any{id, int64(Forever)}, func(r interface{ Scan(...any) error }) (err error) {
+		n, err = scanNode(r)
+		return err
+	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Node{}, false, nil
 	}
@@ -103,7 +134,7 @@ func (t *Tx) Put(n Node) (changed bool, err error) {
 	if n.Hidden {
 		return true, nil
 	}
-	return true, indexText(t.ctx, t.tx, rec, n.Label, n.Content)
+	return true, indexText(t.exec, rec, n.Label, n.Content, true)
 }
 
 // CloseNode records that the node stopped being true at. It reports false when
@@ -148,7 +179,7 @@ func (t *Tx) closeRevision(old Node, at time.Time, reason string) error {
 	if err := t.tx.QueryRowContext(t.ctx, "SELECT content FROM body WHERE digest = ?", old.Digest).Scan(&content); err != nil {
 		return err
 	}
-	return indexText(t.ctx, t.tx, rec, old.Label, content)
+	return indexText(t.exec, rec, old.Label, content, false)
 }
 
 func (t *Tx) supersede(table string, rec int64) error {
@@ -157,10 +188,13 @@ func (t *Tx) supersede(table string, rec int64) error {
 
 func (t *Tx) insertRevision(n Node, terms []byte) (int64, error) {
 	t.touched = true
-	res, err := t.tx.ExecContext(t.ctx, `INSERT INTO revision(node, kind, label, digest, origin, source, attrs, cost, terms, hidden,
+	s, err := t.stmt(`INSERT INTO revision(node, kind, label, digest, origin, source, attrs, cost, terms, hidden,
 		valid_from, valid_to, recorded_at, recorded_seq, superseded_at, superseded_seq, replaces, reason)
-		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		n.ID, n.Kind, n.Label, n.Digest, n.Origin, n.Source, writeAttrs(n.Attrs), n.Cost, terms, n.Hidden,
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.ExecContext(t.ctx, n.ID, n.Kind, n.Label, n.Digest, n.Origin, n.Source, writeAttrs(n.Attrs), n.Cost, terms, n.Hidden,
 		n.ValidFrom.UnixNano(), nanos(n.ValidTo), t.At.UnixNano(), t.Seq, int64(Forever), int64(Forever), nullable(n.Replaces), n.Reason)
 	if err != nil {
 		return 0, fmt.Errorf("record %s: %w", n.ID, err)
@@ -175,17 +209,27 @@ func nullable(rec int64) any {
 	return rec
 }
 
-func indexText(ctx context.Context, tx *sql.Tx, rec int64, label, body string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO search(rowid, label, body) VALUES(?, ?, ?)",
+// indexText makes a revision searchable: one that is still true in the index
+// that every recall uses, one that was true in the index of the past, so that
+// old wordings do not make words look common.
+func indexText(exec func(string, ...any) error, rec int64, label, body string, open bool) error {
+	table := "search_past"
+	if open {
+		table = "search"
+	}
+	return exec("INSERT INTO "+table+"(rowid, label, body) VALUES(?, ?, ?)",
 		rec, text.Joined(text.Terms(label)), text.Joined(text.Terms(body)))
-	return err
 }
 
 // Edges returns the live edges from src of one relation.
 func (t *Tx) Edges(src, rel string) ([]Edge, error) {
-	rows, err := t.tx.QueryContext(t.ctx, `SELECT e.rec, e.src, e.rel, e.dst, e.attrs, e.valid_from, e.valid_to, e.recorded_at, e.recorded_seq,
+	s, err := t.stmt(`SELECT e.rec, e.src, e.rel, e.dst, e.attrs, e.valid_from, e.valid_to, e.recorded_at, e.recorded_seq,
 		e.superseded_at, e.superseded_seq, COALESCE(e.replaces, 0), e.reason FROM edge e
-		WHERE e.src = ? AND e.rel = ? AND e.`+live+" AND e.valid_to = ? ORDER BY e.dst, e.rec", src, rel, int64(Forever))
+		WHERE e.src = ? AND e.rel = ? AND e.` + live + " AND e.valid_to = ? ORDER BY e.dst, e.rec")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(t.ctx, src, rel, int64(Forever))
 	if err != nil {
 		return nil, err
 	}
