@@ -9,26 +9,30 @@ import (
 // Weights of the reciprocal-rank fusion within the memory provider.
 const (
 	rrfK          = 60.0
-	weightLexical = 1.0
+	weightLexical = 1.0 // by BM25
+	weightTelling = 1.0 // by the weight of the distinctive words
 	weightAnchor  = 1.0
 	weightHop     = 0.4
 	weightDomain  = 0.3
 	weightRecency = 0.15
 )
 
-// Thresholds of the evidence gate. They are set by the labelled set in
-// testdata/recall; TestRecallQuality fails when they are made worse.
+// Thresholds of the evidence gate. They are set by testdata/recall/prompts.txt;
+// TestRecallQuality fails when a change makes recall worse.
 const (
-	coverTwo   = 0.16 // two distinctive words, at least this share of the query
-	coverOne   = 0.30 // a single one
-	relative   = 0.50 // of the best lexical evidence, for frames without another reason
+	coverThree = 0.10 // three distinctive words, at least this share of the query's
+	coverTwo   = 0.20 // two
+	coverOne   = 0.45 // a single one, with another word of the query beside it
+	relative   = 0.55 // of the best lexical evidence, for frames without another reason
+	labelBonus = 0.6  // of a word's weight on top, when it is in the label
 	duplicate  = 0.70 // word-set likeness of two frames that say the same
 	anchorOnly = 2    // frames that only an open, unsaved or touched file speaks for
 )
 
 // evidence is the gate: why a frame may be shown, "" when nothing speaks for it.
 func (r *ranking) evidence(c *candidate) string {
-	words := c.strong >= 3 || c.strong == 2 && c.coverage >= coverTwo || c.strong == 1 && c.coverage >= coverOne
+	words := c.strong >= 3 && c.coverage >= coverThree || c.strong == 2 && c.coverage >= coverTwo ||
+		c.strong == 1 && c.matched >= 2 && c.coverage >= coverOne
 	switch {
 	case c.anchor >= 0:
 		return "anchored"
@@ -105,6 +109,18 @@ func (r *ranking) fuse() {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
+	telling := slices.Clone(r.order)
+	slices.SortFunc(telling, func(a, b *candidate) int {
+		if c := cmp.Compare(b.strength, a.strength); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	for i, c := range telling {
+		if c.strength > 0 {
+			c.score += weightTelling / (rrfK + 1 + float64(i))
+		}
+	}
 	place := 0
 	for _, c := range anchored {
 		if c.anchor >= 0 {
@@ -125,6 +141,6 @@ func (r *ranking) fuse() {
 		if c.domain {
 			c.score += weightDomain / (rrfK + 1)
 		}
-		c.score /= (weightLexical + weightAnchor + weightHop + weightDomain + weightRecency) / (rrfK + 1)
+		c.score /= (weightLexical + weightTelling + weightAnchor + weightHop + weightDomain + weightRecency) / (rrfK + 1)
 	}
 }

@@ -79,6 +79,7 @@ type candidate struct {
 	hop        bool
 	domain     bool
 	strong     int // distinctive terms it holds
+	matched    int // all terms it holds
 	identifier bool
 	strength   float64 // sum of the weights of those
 	coverage   float64 // strength over that of the whole query
@@ -259,13 +260,20 @@ func (r *ranking) add(h store.Hit) *candidate {
 	c, ok := r.found[h.ID]
 	if !ok {
 		c = &candidate{Hit: h, lexical: -1, anchor: -1}
+		label := text.SetOf(h.Label)
 		for _, t := range r.terms {
-			if !h.Terms.Has(t.hash) || !t.strong {
+			if !h.Terms.Has(t.hash) {
+				continue
+			}
+			c.matched++
+			if !t.strong {
 				continue
 			}
 			c.strong++
 			c.identifier = c.identifier || t.Identifier
-			c.strength += t.idf
+			if c.strength += t.idf; label.Has(t.hash) {
+				c.strength += labelBonus * t.idf // a label says what the text is about
+			}
 		}
 		if r.total > 0 {
 			c.coverage = min(1, c.strength/r.total)

@@ -60,8 +60,11 @@ func stemNoun(w string) string {
 			break
 		}
 	}
-	if strings.HasSuffix(w, "ll") && len(w) > 4 {
+	switch {
+	case strings.HasSuffix(w, "ll") && len(w) > 4:
 		w = w[:len(w)-1] // controlled, control
+	case strings.HasSuffix(w, "y"):
+		w = w[:len(w)-1] + "i" // cookies, cookie
 	}
 	return w
 }

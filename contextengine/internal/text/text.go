@@ -70,11 +70,7 @@ func normalize(word string) string {
 	if full, ok := abbreviations[w]; ok {
 		w = full
 	}
-	w = stem(w)
-	if stop[w] {
-		return ""
-	}
-	return w
+	return stem(w)
 }
 
 // fold lower-cases and drops diacritics.

@@ -24,7 +24,8 @@ name value values type types set sets thing part case cases time times right wro
 support allow start stop begin end ensure read reads user users data number numbers example give gives handle handles handling build make
 folder directory list question answer today day days simple small big different review refactor clean cleanup rewrite improve break breaks broken breaking
 happen happens happening expect expected return returns returned require required requires default defaults possible place
-every reason version`)
+every reason version step comment variable string loop typo unit random sort generate convert parameter object constant import statement expression
+script result output input message check log print field item row column element array map table text word letter character point argument`)
 
 // abbreviations that people mix freely with the full word.
 var abbreviations = map[string]string{
@@ -43,7 +44,7 @@ var abbreviations = map[string]string{
 }
 
 // Weak reports whether a term is one that any request may contain.
-func Weak(term string) bool { return weak[term] }
+func Weak(term string) bool { return weak[term] || len(term) < 3 && hasDigit(term) }
 
 func set(s string) map[string]bool {
 	m := map[string]bool{}
