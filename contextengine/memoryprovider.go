@@ -106,7 +106,7 @@ type ranking struct {
 // Limits of one search.
 const (
 	maxQueryTerms = 24
-	maxPostings   = 4000 // records that the chosen terms may occur in, together
+	maxPostings   = 2000 // records that the chosen terms may occur in, together
 	maxHits       = 60
 	maxAnchored   = 60
 )

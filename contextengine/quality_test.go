@@ -19,7 +19,7 @@ type labelled struct {
 	want   []string
 }
 
-func readMemories(t *testing.T) (memories [][2]string) {
+func readMemories(t testing.TB) (memories [][2]string) {
 	t.Helper()
 	for _, line := range dataLines(t, "memories.txt") {
 		slug, text, ok := strings.Cut(line, ": ")
@@ -31,7 +31,7 @@ func readMemories(t *testing.T) (memories [][2]string) {
 	return memories
 }
 
-func readPrompts(t *testing.T, name string) (prompts []labelled) {
+func readPrompts(t testing.TB, name string) (prompts []labelled) {
 	t.Helper()
 	for _, line := range dataLines(t, name) {
 		prompt, slugs, ok := strings.Cut(line, "=>")
@@ -43,7 +43,7 @@ func readPrompts(t *testing.T, name string) (prompts []labelled) {
 	return prompts
 }
 
-func dataLines(t *testing.T, name string) (out []string) {
+func dataLines(t testing.TB, name string) (out []string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "recall", name))
 	if err != nil {

@@ -142,7 +142,7 @@ func (l *Ledger) Record(ctx context.Context, memory string) (Record, error) {
 
 func (l *Ledger) records(ctx context.Context, memory string) (map[string]Record, error) {
 	out := map[string]Record{}
-	err := l.db.Read(ctx, func(h *sql.DB) error {
+	err := l.db.Read(ctx, func(h *db.Handle) error {
 		clear(out)
 		rows, err := h.QueryContext(ctx, `SELECT c.memory, c.score, c.truthful, c.remark,
 			c.seq > COALESCE((SELECT max(after_citation) FROM lifted f WHERE f.memory = c.memory), 0)
@@ -187,7 +187,7 @@ func (r *Record) add(score int, truthful, counts bool, remark string) {
 // Quarantined are the memories that are out of use.
 func (l *Ledger) Quarantined(ctx context.Context) (map[string]bool, error) {
 	out := map[string]bool{}
-	err := l.db.Read(ctx, func(h *sql.DB) error {
+	err := l.db.Read(ctx, func(h *db.Handle) error {
 		clear(out)
 		rows, err := h.QueryContext(ctx, `SELECT c.memory FROM citation c WHERE c.truthful = 0
 			AND c.seq > COALESCE((SELECT max(after_citation) FROM lifted f WHERE f.memory = c.memory), 0)
@@ -235,7 +235,7 @@ func (l *Ledger) MarkShown(ctx context.Context, session string, turn int, memori
 
 // WasShown reports whether a session was ever shown a memory.
 func (l *Ledger) WasShown(ctx context.Context, session, memory string) (shown bool, err error) {
-	err = l.db.Read(ctx, func(h *sql.DB) error {
+	err = l.db.Read(ctx, func(h *db.Handle) error {
 		return h.QueryRowContext(ctx, "SELECT EXISTS(SELECT 1 FROM shown WHERE session = ? AND memory = ?)", session, memory).Scan(&shown)
 	})
 	return shown, err

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"math"
 	"time"
+
+	"github.com/stella-ls/stella-ls/contextengine/internal/db"
 )
 
 // TurnEnd is what a turn came to. Nil figures were not reported.
@@ -76,7 +78,7 @@ func (l *Ledger) Compare(ctx context.Context) ([]Measure, error) {
 	for _, c := range columns {
 		samples[c] = map[string][]float64{}
 	}
-	err := l.db.Read(ctx, func(h *sql.DB) error {
+	err := l.db.Read(ctx, func(h *db.Handle) error {
 		rows, err := h.QueryContext(ctx, `SELECT arm, outcome = 'end_turn', steps,
 			CASE WHEN input IS NULL AND output IS NULL THEN NULL ELSE COALESCE(input,0)+COALESCE(cache_read,0)+COALESCE(cache_write,0)+COALESCE(output,0) END,
 			usd, duration_ms / 1000.0 FROM turn WHERE outcome NOT IN ('', 'cancelled', 'steered') ORDER BY seq`)

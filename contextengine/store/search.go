@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stella-ls/stella-ls/contextengine/internal/db"
 	"github.com/stella-ls/stella-ls/contextengine/internal/text"
 )
 
@@ -28,7 +29,7 @@ func (s *Store) Frequency(ctx context.Context, terms []string) (df map[string]in
 	for i, t := range terms {
 		args[i] = t
 	}
-	err = s.db.Read(ctx, func(h *sql.DB) error {
+	err = s.db.Read(ctx, func(h *db.Handle) error {
 		rows, err := h.QueryContext(ctx, "SELECT term, doc FROM search_terms WHERE term IN ("+marks(len(terms))+")", args...)
 		if err != nil {
 			return err
@@ -49,7 +50,7 @@ func (s *Store) Frequency(ctx context.Context, terms []string) (df map[string]in
 
 // Size is how many records a search of the present goes over.
 func (s *Store) Size(ctx context.Context) (n int, err error) {
-	err = s.db.Read(ctx, func(h *sql.DB) error {
+	err = s.db.Read(ctx, func(h *db.Handle) error {
 		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE hidden = 0 AND valid_to = ? AND "+live, int64(Forever)).Scan(&n)
 	})
 	return n, err
@@ -67,16 +68,56 @@ func (s *Store) Match(ctx context.Context, terms []string, w When, kinds []strin
 		quoted[i] = `"` + strings.ReplaceAll(t, `"`, `""`) + `"`
 	}
 	match := strings.Join(quoted, " OR ")
-	from, matched := `SELECT rowid AS hit, bm25(search, 3.0, 1.0) AS score FROM search WHERE search MATCH ?`, []any{match}
-	if !w.ValidAt.IsZero() || !w.AsOf.IsZero() || w.AsOfSeq != 0 || w.Ever {
-		from += ` UNION ALL SELECT rowid, bm25(search_past, 3.0, 1.0) FROM search_past WHERE search_past MATCH ?`
-		matched = append(matched, match)
+	past := !w.ValidAt.IsZero() || !w.AsOf.IsZero() || w.AsOfSeq != 0 || w.Ever
+	// The index ranks alone first; joining every record that has a common word
+	// would cost more than all the rest. Too few left after filtering: look deeper.
+	for top := 4*limit + len(without); ; top *= 8 {
+		hits, err := s.matchTop(ctx, match, past, w, kinds, without, top, limit)
+		if err != nil || len(hits) == limit || top > 1_000_000 {
+			return hits, err
+		}
+		if n, err := s.matches(ctx, match, past, top); err != nil || n < top {
+			return hits, err
+		}
 	}
-	where, args := s.condition("r", w)
-	where, args = restrict(where, append(matched, args...), kinds, without)
+}
+
+// matchTop filters the first top matches of each index.
+func (s *Store) matchTop(ctx context.Context, match string, past bool, w When, kinds []string, without map[string]bool, top, limit int) ([]Hit, error) {
+	from, args := ranked("search"), []any{match, top}
+	if past {
+		from += " UNION ALL " + ranked("search_past")
+		args = append(args, match, top)
+	}
+	where, more := s.condition("r", w)
+	where, args = restrict(where, append(args, more...), kinds, without)
 	query := `SELECT ` + nodeColumns + `, r.terms FROM (` + from + `) m
 		CROSS JOIN revision r ON r.rec = m.hit JOIN node n ON n.id = r.node WHERE ` + where + ` ORDER BY m.score, r.node LIMIT ?`
 	return s.hits(ctx, query, append(args, limit))
+}
+
+func ranked(index string) string {
+	return `SELECT * FROM (SELECT rowid AS hit, rank AS score FROM ` + index + ` WHERE ` + index + ` MATCH ? AND rank MATCH 'bm25(3.0, 1.0)' ORDER BY rank LIMIT ?)`
+}
+
+// matches counts the matches, up to most.
+func (s *Store) matches(ctx context.Context, match string, past bool, most int) (n int, err error) {
+	indexes := []string{"search"}
+	if past {
+		indexes = append(indexes, "search_past")
+	}
+	err = s.db.Read(ctx, func(h *db.Handle) error {
+		n = 0
+		for _, index := range indexes {
+			var k int
+			if err := h.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT rowid FROM "+index+" WHERE "+index+" MATCH ? LIMIT ?)", match, most).Scan(&k); err != nil {
+				return err
+			}
+			n = max(n, k)
+		}
+		return nil
+	})
+	return n, err
 }
 
 func restrict(where string, args []any, kinds []string, without map[string]bool) (string, []any) {
@@ -129,7 +170,7 @@ func (s *Store) ByIDs(ctx context.Context, ids []string, w When, kinds []string,
 }
 
 func (s *Store) hits(ctx context.Context, query string, args []any) (out []Hit, err error) {
-	err = s.db.Read(ctx, func(h *sql.DB) error {
+	err = s.db.Read(ctx, func(h *db.Handle) error {
 		rows, err := h.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err

@@ -210,7 +210,7 @@ func (s *Store) Nodes(ctx context.Context, w When, bodies bool, kinds ...string)
 }
 
 func (s *Store) nodes(ctx context.Context, query string, args []any, bodies bool) (out []Node, err error) {
-	err = s.db.Read(ctx, func(h *sql.DB) error {
+	err = s.db.Read(ctx, func(h *db.Handle) error {
 		rows, err := h.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err
@@ -256,7 +256,7 @@ func (s *Store) History(ctx context.Context, id string) ([]Node, error) {
 
 // Body reads one body. It is the only place that does.
 func (s *Store) Body(ctx context.Context, digest string) (content string, err error) {
-	err = s.db.Read(ctx, func(h *sql.DB) error {
+	err = s.db.Read(ctx, func(h *db.Handle) error {
 		return h.QueryRowContext(ctx, "SELECT content FROM body WHERE digest = ?", digest).Scan(&content)
 	})
 	s.bodies.Add(1)
@@ -294,7 +294,7 @@ func (s *Store) Edges(ctx context.Context, q EdgeQuery) (out []Edge, err error) 
 	}
 	query := `SELECT e.rec, e.src, e.rel, e.dst, e.attrs, e.valid_from, e.valid_to, e.recorded_at, e.recorded_seq,
 		e.superseded_at, e.superseded_seq, COALESCE(e.replaces, 0), e.reason FROM edge e WHERE ` + where + " ORDER BY e.src, e.rel, e.dst, e.recorded_seq"
-	err = s.db.Read(ctx, func(h *sql.DB) error {
+	err = s.db.Read(ctx, func(h *db.Handle) error {
 		rows, err := h.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err
@@ -327,7 +327,7 @@ func scanEdge(rows interface{ Scan(...any) error }) (e Edge, err error) {
 
 // Meta reads a setting of the store; "" when it is not there.
 func (s *Store) Meta(ctx context.Context, key string) (value string, err error) {
-	err = s.db.Read(ctx, func(h *sql.DB) error {
+	err = s.db.Read(ctx, func(h *db.Handle) error {
 		err := h.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", key).Scan(&value)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil

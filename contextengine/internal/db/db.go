@@ -62,6 +62,7 @@ type DB struct {
 	mu     sync.RWMutex // guards the handles; held for reading while one is in use
 	write  *sql.DB
 	read   *sql.DB
+	handle *Handle // over read
 	file   os.FileInfo
 	closed bool
 }
@@ -320,6 +321,7 @@ func (d *DB) handles() (err error) {
 	}
 	d.read.SetMaxOpenConns(4)
 	d.read.SetMaxIdleConns(4)
+	d.handle = newHandle(d.read)
 	return nil
 }
 
@@ -345,11 +347,14 @@ func (d *DB) Write(ctx context.Context, f func(*sql.Tx) error) error {
 }
 
 // Read runs f with a handle that cannot write.
-func (d *DB) Read(ctx context.Context, f func(*sql.DB) error) error {
+func (d *DB) Read(ctx context.Context, f func(*Handle) error) error {
 	return d.with(ctx, func(h *handlePair) error { return f(h.read) })
 }
 
-type handlePair struct{ write, read *sql.DB }
+type handlePair struct {
+	write *sql.DB
+	read  *Handle
+}
 
 func (d *DB) with(ctx context.Context, f func(*handlePair) error) error {
 	for attempt := 0; ; attempt++ {
@@ -362,7 +367,7 @@ func (d *DB) with(ctx context.Context, f func(*handlePair) error) error {
 			return errors.New("the database is closed")
 		}
 		used := d.read
-		err := f(&handlePair{d.write, d.read})
+		err := f(&handlePair{d.write, d.handle})
 		d.mu.RUnlock()
 		if err == nil || !Corrupt(err) || attempt > 0 {
 			return err

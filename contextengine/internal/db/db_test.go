@@ -53,7 +53,9 @@ func insert(t *testing.T, d *DB, rows ...string) {
 
 func count(t *testing.T, d *DB) (n int) {
 	t.Helper()
-	err := d.Read(context.Background(), func(h *sql.DB) error { return h.QueryRow("SELECT count(*) FROM t").Scan(&n) })
+	err := d.Read(context.Background(), func(h *Handle) error {
+		return h.QueryRowContext(context.Background(), "SELECT count(*) FROM t").Scan(&n)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
