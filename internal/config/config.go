@@ -62,7 +62,7 @@ type Formatter struct {
 type Recall struct {
 	Frames      int    `toml:"frames" json:"frames" min:"0" doc:"At most so many memories with a prompt."`
 	Tokens      int    `toml:"tokens" json:"tokens" min:"0" doc:"At most so many tokens of them."`
-	Placement   string `toml:"placement" json:"placement" values:"after-prefix|before-prompt" doc:"Where they stand: first of all messages, or right before the prompt."`
+	Placement   string `toml:"placement" json:"placement" values:"after-prefix|before-prompt" doc:"Where they stand: right before the prompt, or first of all messages, which bills the whole conversation anew whenever they change."`
 	ControlRate int    `toml:"control_rate" json:"control_rate" min:"0" doc:"One turn in so many goes without recall, to measure what recall is worth. 0 is never."`
 }
 
@@ -122,7 +122,7 @@ func Default() Settings {
 	return Settings{
 		Model:       Model{MaxOutputTokens: 16000},
 		Guard:       Guard{OverwriteUnseen: "refuse", Save: "if-clean", Syntax: "report"},
-		Recall:      Recall{Frames: 5, Tokens: 1200, Placement: "after-prefix", ControlRate: 10},
+		Recall:      Recall{Frames: 5, Tokens: 1200, Placement: "before-prompt", ControlRate: 10},
 		Budget:      Budget{Steps: 200},
 		Graph:       Graph{Serve: "auto"},
 		Permissions: Permissions{Write: "allow", Command: "ask", Network: "ask", MCP: "ask"},
