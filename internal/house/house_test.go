@@ -176,6 +176,7 @@ var mayRead = map[string]string{
 	"internal/fakeeditor":          "an editor reads its files",
 	"internal/scenario":            "a person looks at the disk",
 	"internal/torture":             "an outside program",
+	"internal/bench":               "looks at the server from outside",
 	"graph":                        "its own index and cache; sources come from View",
 	"contextengine/store":          "its own database",
 }
