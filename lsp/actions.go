@@ -153,7 +153,7 @@ func (s *Server) wordAt(text string, p Position) string {
 	if text == "" {
 		return ""
 	}
-	at := workspace.OffsetAt(text, workspace.Position{Line: p.Line, Character: p.Character}, s.encoding)
+	at := s.counting.offset(text, p)
 	start, end := at, at
 	for start > 0 && isWord(text[start-1]) {
 		start--

@@ -120,18 +120,13 @@ func (c *sessionClient) diagnosticIn(ctx context.Context, item DiagnosticItem) a
 		return d
 	}
 	d.Path = string(name.Path)
-	if c.s.encoding == workspace.UTF16 {
+	if c.s.counting.encoding == workspace.UTF16 {
 		return d
 	}
 	if f, err := c.s.ws.View(ctx, name); err == nil {
 		text := string(f.Truth())
-		d.StartChar = c.utf16(text, item.Range.Start)
-		d.EndChar = c.utf16(text, item.Range.End)
+		d.StartChar = c.s.counting.utf16(text, item.Range.Start)
+		d.EndChar = c.s.counting.utf16(text, item.Range.End)
 	}
 	return d
-}
-
-func (c *sessionClient) utf16(text string, p Position) int {
-	at := workspace.OffsetAt(text, workspace.Position{Line: p.Line, Character: p.Character}, c.s.encoding)
-	return int(workspace.PositionAt(text, at, workspace.UTF16).Character)
 }

@@ -57,15 +57,41 @@ func linesOf(r *Range) (first, last int) {
 	return first, max(first, last)
 }
 
-// spliceRanges turns ascending byte splices of text into wire edits; all
-// positions are in the old text. One pass: the text may be long and the splices many.
-func spliceRanges(text string, splices []guard.Splice, e workspace.Encoding) []TextEdit {
+// counting is how the client counts lines and characters.
+type counting struct {
+	encoding workspace.Encoding
+	lines    workspace.Lines
+}
+
+func (c counting) offset(text string, p Position) int {
+	return workspace.OffsetIn(text, workspace.Position{Line: p.Line, Character: p.Character}, c.encoding, c.lines)
+}
+
+// utf16 is the column of a position in UTF-16 units.
+func (c counting) utf16(text string, p Position) int {
+	if c.encoding == workspace.UTF16 {
+		return int(p.Character)
+	}
+	return int(workspace.PositionIn(text, c.offset(text, p), workspace.UTF16, c.lines).Character)
+}
+
+// splices turns ascending byte splices of text into wire edits; all positions
+// are in the old text. One pass: the text may be long and the splices many.
+func (c counting) splices(text string, splices []guard.Splice) []TextEdit {
 	edits := make([]TextEdit, len(splices))
+	lines := c.lines
+	if !strings.Contains(text, "\n") {
+		lines = workspace.SpecLines // what NewlineLines means for such a text
+	}
 	from, line := 0, uint32(0) // a line start and its number
 	at := func(offset int) Position {
-		p := workspace.PositionAt(text[from:], offset-from, e)
+		rest := text[from:]
+		if lines == workspace.NewlineLines && !strings.Contains(rest, "\n") {
+			rest += "\n" // the last line alone must not be split at a \r
+		}
+		p := workspace.PositionIn(rest, offset-from, c.encoding, lines)
 		if p.Line > 0 {
-			from += workspace.OffsetAt(text[from:], workspace.Position{Line: p.Line}, e)
+			from += workspace.OffsetIn(rest, workspace.Position{Line: p.Line}, c.encoding, lines)
 			line += p.Line
 		}
 		return Position{Line: line, Character: p.Character}

@@ -23,7 +23,7 @@ func (e *editor) Abilities() guard.EditorAbilities {
 }
 
 func (e *editor) Apply(ctx context.Context, w guard.EditorWrite) (guard.EditorAnswer, error) {
-	edits := spliceRanges(w.Buffer.Text, w.Splices, e.s.encoding)
+	edits := e.s.counting.splices(w.Buffer.Text, w.Splices)
 	c := e.s.client.caps
 	switch {
 	case c.stella.ApplyEdit:

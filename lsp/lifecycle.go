@@ -44,7 +44,7 @@ func (s *Server) lifeRoutes(t table) {
 // initialize answers at once: nothing is read, indexed or connected before.
 func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
 	s.client.caps = readCaps(&p.Capabilities)
-	s.encoding = pickEncoding(&p.Capabilities)
+	s.counting = counting{pickEncoding(&p.Capabilities), lineEnds(p.ClientInfo.Name)}
 	var opts InitializationOptions
 	if len(p.InitializationOptions) > 0 {
 		if err := json.Unmarshal(p.InitializationOptions, &opts); err != nil {
@@ -53,7 +53,8 @@ func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*p
 	}
 	s.roots = rootsOf(p)
 	s.ws = s.config.Workspace(slices.Clone(s.roots))
-	s.ws.SetEncoding(s.encoding)
+	s.ws.SetEncoding(s.counting.encoding)
+	s.ws.SetLines(s.counting.lines)
 	s.start = Opening{
 		Workspace: s.ws, Trusted: opts.Trusted, Settings: opts.Settings,
 		Client: &sessionClient{s}, Editor: &editor{s},
@@ -94,7 +95,7 @@ func (s *Server) capabilities() protocol.ServerCapabilities {
 		Version: s.config.Version, Methods: s.customMethods(),
 	}})
 	return protocol.ServerCapabilities{
-		PositionEncoding: protocol.PositionEncodingKind(s.encoding),
+		PositionEncoding: protocol.PositionEncodingKind(s.counting.encoding),
 		TextDocumentSync: &protocol.TextDocumentSyncOptions{
 			OpenClose: new(true),
 			Change:    new(protocol.TextDocumentSyncKindIncremental),
@@ -154,6 +155,16 @@ func pickEncoding(c *protocol.ClientCapabilities) workspace.Encoding {
 		}
 	}
 	return workspace.UTF16
+}
+
+// lineEnds is what a client takes for the end of a line. Neovim counts its own
+// lines, which a carriage return does not end.
+func lineEnds(clientName string) workspace.Lines {
+	name := strings.ToLower(clientName)
+	if strings.Contains(name, "neovim") || strings.Contains(name, "nvim") {
+		return workspace.NewlineLines
+	}
+	return workspace.SpecLines
 }
 
 func readCaps(c *protocol.ClientCapabilities) clientCaps {

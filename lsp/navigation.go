@@ -90,7 +90,7 @@ func (s *Server) moved(at place) bool {
 func (s *Server) placeAt(p *positionParams) (place, error) { return s.placeOf(p.TextDocument.URI), nil }
 
 func (s *Server) at(at place, pos Position) graph.At {
-	return graph.At{Path: at.path, Pos: workspace.Position{Line: pos.Line, Character: pos.Character}, Enc: s.encoding}
+	return graph.At{Path: at.path, Pos: workspace.Position{Line: pos.Line, Character: pos.Character}, Enc: s.counting.encoding}
 }
 
 // answer runs one question to the graph and drops its answer when the text has
@@ -157,7 +157,7 @@ type remembered struct {
 
 // memoryAt is the memory whose id stands at a position.
 func (s *Server) memoryAt(ctx context.Context, pos Position, at place) (remembered, bool) {
-	offset := workspace.OffsetAt(at.text, workspace.Position{Line: pos.Line, Character: pos.Character}, s.encoding)
+	offset := s.counting.offset(at.text, pos)
 	id, _, _, ok := contextengine.NodeIDAt(at.text, offset)
 	if !ok {
 		return remembered{}, false

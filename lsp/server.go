@@ -102,7 +102,7 @@ type Server struct {
 	turns    *turns
 
 	ws       *workspace.Workspace // set by initialize, before any route that uses it
-	encoding workspace.Encoding
+	counting counting
 	roots    []string // as the client spells them; read loop only
 	start    Opening
 
@@ -126,7 +126,7 @@ func NewServer(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.DiscardHandler
 	}
-	s := &Server{config: c, ready: make(chan struct{}), ends: make(chan end, 8), encoding: workspace.UTF16}
+	s := &Server{config: c, ready: make(chan struct{}), ends: make(chan end, 8), counting: counting{encoding: workspace.UTF16}}
 	s.toClient = &clientLog{next: c.Log}
 	s.log = slog.New(s.toClient)
 	return s

@@ -32,7 +32,7 @@ func (s *Server) highlights(ctx context.Context, g graph.Service, at graph.At, _
 }
 
 func (s *Server) documentSymbols(ctx context.Context, g graph.Service, p workspace.Path) ([]protocol.DocumentSymbol, error) {
-	found, err := g.DocumentSymbols(ctx, p, s.encoding)
+	found, err := g.DocumentSymbols(ctx, p, s.counting.encoding)
 	return symbolsOut(found), err
 }
 
@@ -80,7 +80,7 @@ func symbolKind(kind string) protocol.SymbolKind {
 }
 
 func (s *Server) documentLinks(ctx context.Context, g graph.Service, p workspace.Path) ([]protocol.DocumentLink, error) {
-	found, err := g.Links(ctx, p, s.encoding)
+	found, err := g.Links(ctx, p, s.counting.encoding)
 	out := make([]protocol.DocumentLink, 0, len(found))
 	for _, l := range found {
 		target := uri.URI(s.ws.URI(l.Target))
@@ -129,7 +129,7 @@ func (s *Server) workspaceSymbols(ctx context.Context, p *struct {
 	if err != nil {
 		return nil, quiet(err)
 	}
-	found, err := g.WorkspaceSymbols(ctx, p.Query, maxSymbols, s.encoding)
+	found, err := g.WorkspaceSymbols(ctx, p.Query, maxSymbols, s.counting.encoding)
 	out := make([]protocol.SymbolInformation, 0, len(found))
 	for _, l := range found {
 		x := protocol.SymbolInformation{Location: protocol.Location{URI: uri.URI(s.ws.URI(l.Path)), Range: rangeToLSP(rangeOut(l.NameRange))}}
@@ -260,7 +260,7 @@ func (s *Server) plainPath(spelled string) string {
 }
 
 func (s *Server) utf16Column(ctx context.Context, path string, pos Position) int {
-	if s.encoding == workspace.UTF16 {
+	if s.counting.encoding == workspace.UTF16 {
 		return int(pos.Character)
 	}
 	name, err := s.ws.Resolve("", path)
@@ -271,9 +271,7 @@ func (s *Server) utf16Column(ctx context.Context, path string, pos Position) int
 	if err != nil {
 		return int(pos.Character)
 	}
-	text := string(f.Truth())
-	at := workspace.OffsetAt(text, workspace.Position{Line: pos.Line, Character: pos.Character}, s.encoding)
-	return int(workspace.PositionAt(text, at, workspace.UTF16).Character)
+	return s.counting.utf16(string(f.Truth()), pos)
 }
 
 // reindexCommand looks at every file again.

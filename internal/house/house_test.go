@@ -172,6 +172,7 @@ var mayRead = map[string]string{
 	"contextengine/taxonomy.go":    "names of directories, for domains",
 	"contextengine/internal/db":    "its own database's header",
 	"internal/server/doctor.go":    "/proc/sys, for the limit of watches",
+	"internal/record":              "the work record, its own store",
 	"internal/demo":                "the sample that it made itself",
 	"internal/fakeeditor":          "an editor reads its files",
 	"internal/scenario":            "a person looks at the disk",
