@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -85,10 +86,11 @@ type event struct {
 
 // update is what stella/session/update carries, as far as the demo shows it.
 type update struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-	Tool string `json:"tool"`
-	OK   *bool  `json:"ok"`
+	Kind  string          `json:"kind"`
+	Text  string          `json:"text"`
+	Tool  string          `json:"tool"`
+	OK    *bool           `json:"ok"`
+	Input json.RawMessage `json:"input"` // of a toolCall
 }
 
 // ending is how things stand when the turn is over.

@@ -34,7 +34,7 @@ local update = handlers[P.sessionUpdate]
 handlers[P.sessionUpdate] = function(err, p, ctx)
   update(err, p, ctx)
   local u = p.update
-  report({ update = { kind = u.kind, text = u.text, tool = u.tool, ok = u.ok } })
+  report({ update = { kind = u.kind, text = u.text, tool = u.tool, ok = u.ok, input = u.input } })
   if u.kind == 'text' then
     said = said .. u.text
   end
@@ -47,6 +47,7 @@ end
 require('stella').setup({ cmd = { env.DEMO_SERVER, 'serve', '--stdio', '--test-hooks' }, trusted = true, root_markers = { 'README.md' } })
 vim.cmd.edit(env.DEMO_FILE)
 require('stella.client').attach(0)
+vim.wait(10000, function() return require('stella.client').get(0) ~= nil end, 5)
 report({ person = 'opens ' .. env.DEMO_FILE .. ' in the editor' })
 local buf = vim.api.nvim_get_current_buf()
 

@@ -13,6 +13,7 @@ type printer struct {
 	err    error
 	said   strings.Builder // the session's text, until something else happens
 	indent string
+	input  json.RawMessage // of the call whose result comes next
 }
 
 func newPrinter(out io.Writer) *printer { return &printer{out: out, indent: strings.Repeat(" ", 12)} }
@@ -25,7 +26,7 @@ func (p *printer) line(format string, args ...any) {
 
 // says prints one speaker's lines.
 func (p *printer) says(who, text string) {
-	for i, l := range wrap(text, 84) {
+	for i, l := range wrap(text, 92) {
 		if i > 0 {
 			who = ""
 		}
@@ -52,6 +53,8 @@ func (p *printer) event(e event) {
 	switch e.Update.Kind {
 	case "text":
 		p.said.WriteString(e.Update.Text)
+	case "toolCall":
+		p.input = e.Update.Input
 	case "notice":
 		p.flush()
 		p.says("notice", e.Update.Text)
@@ -111,15 +114,34 @@ func (p *printer) result(u update) {
 			saved = "and not saved: the buffer holds the person's own changes"
 		}
 		p.says(u.Tool, fmt.Sprintf("APPLIED to %s in the editor %s; base is now %s", o.Path, saved, short(o.Base)))
+		p.edits()
 	case o.Status == "stale_base":
 		p.says(u.Tool, fmt.Sprintf("REFUSED: %s is %s, this edit was planned against %s", o.Path, short(o.Actual), short(o.Expected)))
 		p.says("", "changed by: "+strings.Join(o.ChangedBy, "; "))
 		for l := range strings.Lines(o.Diff) {
-			p.line("%s| %s", p.indent, strings.TrimRight(l, "\n"))
+			p.line("%s| %s", p.indent, strings.TrimRight(l, " \n"))
 		}
 		p.says("", "nothing was written; next: "+o.Next)
 	default:
 		p.says(u.Tool, o.Status+" "+o.Path)
+	}
+}
+
+// edits shows what the call swapped.
+func (p *printer) edits() {
+	var in struct {
+		Edits []struct{ Old, New string } `json:"edits"`
+	}
+	_ = json.Unmarshal(p.input, &in)
+	for _, e := range in.Edits {
+		p.marked("-", e.Old)
+		p.marked("+", e.New)
+	}
+}
+
+func (p *printer) marked(mark, text string) {
+	for l := range strings.Lines(text) {
+		p.line("%s| %s", p.indent, strings.TrimRight(mark+l, " \n"))
 	}
 }
 
@@ -135,7 +157,7 @@ func (p *printer) closing(end ending) {
 		case strings.Contains(l, personLine):
 			mark = "p"
 		}
-		p.line("  %s | %s", mark, strings.TrimRight(l, "\n"))
+		p.line("  %s | %s", mark, strings.TrimRight(l, " \n"))
 	}
 	p.line("")
 	p.line("Lines marked s are the session's, p is the person's. Two edits landed, two were refused")
