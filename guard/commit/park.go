@@ -29,7 +29,8 @@ type parked struct {
 	root, path string
 	f          *os.File // nil: the name is gone
 	id         fileID
-	lease      bool
+	lease      bool     // leases can be had; false where they cannot
+	unchecked  bool     // it was not under a lease all the time since its content was known
 	safe       []Digest // contents that are known elsewhere: the base, the candidate, stored versions
 	ours       fileID   // what the commit put at the path
 	oursDigest Digest
@@ -64,33 +65,44 @@ func (t *attempt) parkOld() {
 		safe: []Digest{t.req.Expect, t.digest}, ours: t.newInfo.id, oursDigest: t.digest, in: t.in})
 }
 
+// startPark takes p over. If p does not come with a lease, somebody may have
+// written to it before one is had: it is compared first.
 func (e *Engine) startPark(p *parked) {
+	broken, stop := breaks.watch()
+	p.unchecked = !p.lease
 	if p.f != nil {
 		if i, err := fstat(p.f); err == nil {
 			p.id = i.id
 		}
 		if !p.lease {
-			p.lease = takeLease(p.f, readLease) == nil
+			p.lease = takeLease(p.f, readLease) != errNoLease // busy: it is taken when the writer is done
 		}
 	}
 	e.wg.Add(1)
-	broken, stop := breaks.watch()
 	go func() {
 		defer e.wg.Done()
 		defer func() { <-e.slots }()
 		defer stop()
 		defer p.d.close()
-		if p.f == nil {
-			p.in.done()
-			return
-		}
-		if p.wait(broken) {
+		if p.f == nil || p.wait(broken) {
 			p.in.done()
 		}
-		dropLease(p.f)
-		p.f.Close()
+		if p.f != nil {
+			dropLease(p.f)
+			p.f.Close()
+		}
 	}()
 }
+
+// outcome is what became of a parked file when somebody had a look at it.
+type outcome int
+
+const (
+	stays outcome = iota // it is parked as before
+	moved                // another inode is parked now and has its own time to wait
+	ended                // nothing is left to do
+	left                 // name and intent are left to the next start
+)
 
 // wait keeps the file until its time is over and removes it. It reports whether
 // nothing is left to do: false leaves name and intent to the next start.
@@ -99,23 +111,24 @@ func (p *parked) wait(broken <-chan struct{}) bool {
 	timer := time.NewTimer(p.e.park)
 	defer timer.Stop()
 	for {
-		select {
-		case <-p.e.abort:
+		o := stays
+		if p.unchecked || p.lease && !leaseHolds(p.f, readLease) {
+			o = p.late()
+		} else {
+			select {
+			case <-p.e.abort:
+				o = left
+			case <-broken: // perhaps another file's: look again
+			case <-timer.C:
+				o = p.retire()
+			}
+		}
+		switch o {
+		case ended:
+			return true
+		case left:
 			return false
-		case <-broken:
-			if !p.lease || leaseHolds(p.f, readLease) {
-				continue // another file's signal
-			}
-			if moved, ok := p.late(); !ok {
-				return false
-			} else if moved {
-				timer.Reset(p.e.park)
-			}
-		case <-timer.C:
-			moved, ok := p.retire()
-			if !moved {
-				return ok
-			}
+		case moved:
 			timer.Reset(p.e.park)
 		}
 	}
@@ -123,57 +136,61 @@ func (p *parked) wait(broken <-chan struct{}) bool {
 
 // retire removes the file. A writer that comes while it is being removed is let
 // in, and what it wrote is read through the descriptor that is still open.
-// moved: another inode is parked now and has its own time to wait.
-func (p *parked) retire() (moved, ok bool) {
+func (p *parked) retire() outcome {
 	p.e.hook("before-retire")
 	for {
-		if !p.lease || !leaseHolds(p.f, readLease) {
-			if moved, ok := p.late(); moved || !ok {
-				return moved, ok
+		if p.unchecked || !p.lease || !leaseHolds(p.f, readLease) {
+			if o := p.late(); o != stays {
+				return o
 			}
 		}
 		i, err := p.d.lstat(p.temp)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && i.id != p.id {
-			return false, true
+			return ended
 		}
 		if err == nil {
 			err = p.d.unlink(p.temp)
 		}
 		if err != nil {
-			return false, false
+			return left
 		}
 		p.e.hook("unlinked") // and look once more, now that nobody can find it by name
 	}
 }
 
 // late lets writers in, waits until they are done, and saves what they wrote.
-// moved: another inode is parked now. ok is false when the file must be left.
-func (p *parked) late() (moved, ok bool) {
+func (p *parked) late() outcome {
 	p.e.hook("late")
+	p.unchecked = false
 	settled := p.settle()
 	content, digest, err := readAll(p.f)
 	if err != nil {
-		return false, false
+		return left
 	}
 	if slices.Contains(p.safe, digest) {
-		return false, settled
+		if settled {
+			return stays
+		}
+		return left
 	}
 	i, err := fstat(p.f)
 	if err != nil {
-		return false, false
+		return left
 	}
 	entry, err := p.e.store.Add(p.path, "written after a commit had taken its place", content, fs.FileMode(i.mode&0o777))
 	if err != nil {
 		p.e.opt.Tell(fmt.Sprintf("stella-ls kept another program's version of %s in %s: %v", p.path, p.temp, err))
-		return false, false
+		return left
 	}
 	p.safe = append(p.safe, digest)
 	race := Race{Path: p.path, Theirs: digest, Ours: p.oursDigest, Displaced: []Entry{entry}}
+	o := left
 	if settled {
-		race.Restored = p.giveBack()
+		o = p.giveBack(digest)
 	}
+	race.Restored = o == moved || o == ended
 	p.tell(race, entry)
-	return race.Restored && p.f != nil, settled
+	return o
 }
 
 // settle waits until the lease can be had again. Without leases it waits a grace.
@@ -211,60 +228,61 @@ func (p *parked) tell(r Race, en Entry) {
 	p.e.opt.OnRace(r)
 }
 
-// giveBack puts the late version at the path, if the path still holds what the
-// commit put there. It leaves the other one parked.
-func (p *parked) giveBack() bool {
+// giveBack puts the late version, which was just stored, at the path, if the path
+// still holds what the commit put there.
+func (p *parked) giveBack(theirs Digest) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if p.kind == parkStored {
-		return false
+		return stays
 	}
 	unlock, err := p.e.locks.lock(ctx, p.path)
 	if err != nil {
-		return false
+		return stays
 	}
 	defer unlock()
 	if i, err := p.d.lstat(p.temp); err != nil || i.id != p.id {
-		return false
+		return stays
 	}
-	if p.kind == parkDeleted {
-		ok := placeNew(p.d, p.temp, p.d, p.base) == nil
-		p.kind = parkStored
-		return ok
+	if p.kind == parkReplaced {
+		return p.swapBack(ctx, theirs)
 	}
-	return p.swapBack(ctx)
+	if placeNew(p.d, p.temp, p.d, p.base) != nil {
+		p.kind = parkStored // the name is taken
+		return stays
+	}
+	p.d.sync()
+	return ended
 }
 
-func (p *parked) swapBack(ctx context.Context) bool {
+// swapBack leaves parked what it takes from the path.
+func (p *parked) swapBack(ctx context.Context, theirs Digest) outcome {
 	ours, ok := p.openOurs(ctx)
 	if !ok {
-		return false
+		return stays
 	}
 	r := &restoring{e: p.e, d: p.d, base: p.base, temp: p.temp, in: p.in, path: p.path, put: ours}
-	theirs := version{id: p.id, f: p.f, known: p.safe[len(p.safe)-1]} // late has just stored it
-	_, err := r.run(ctx, theirs)
+	_, err := r.run(ctx, version{id: p.id, f: p.f, known: theirs})
 	_, safe, storeErr := r.storeHands(ctx, "written while a late version was put back")
 	p.d.sync()
-	for _, v := range r.hands {
-		if v.f != nil && v.f != p.f && v.f != r.put.f {
-			v.f.Close()
-		}
-	}
-	if r.put.f == nil { // what is left over holds no bytes: nothing to park
-		err = errors.Join(err, ErrNotRegular)
-		r.put = version{p.id, p.f, ""}
-	}
-	if err != nil || storeErr != nil {
-		p.e.opt.Tell(fmt.Sprintf("stella-ls could not put %s back: %v", p.path, errors.Join(err, storeErr)))
+	r.closeBut(p.f, r.put.f)
+	if err = errors.Join(err, storeErr); err != nil {
+		// Leave what there is under the temporary's name to the next start.
+		p.e.opt.Tell(fmt.Sprintf("stella-ls could not put %s back: %v", p.path, err))
+		r.closeBut(p.f)
+		return left
 	}
 	if r.put.f != p.f {
 		dropLease(p.f)
 		p.f.Close()
 	}
 	p.f, p.id, p.temp, p.kind = r.put.f, r.put.id, r.temp, parkStored
-	p.safe = append(p.safe, safe...)
-	p.lease = takeLease(p.f, readLease) == nil
-	return err == nil
+	p.safe = append(p.safe, append(safe, p.oursDigest)...)
+	if p.f == nil {
+		return ended // a link or the like: its bytes, if any, are elsewhere
+	}
+	p.unchecked = true
+	return moved
 }
 
 // openOurs opens what is at the path, if that still is what the commit put there.

@@ -212,6 +212,37 @@ func TestRestoreLoop(t *testing.T) {
 	}
 }
 
+// TestLateWriterOfWhatWasUndone: somebody found our candidate at the path while it
+// was there for a moment, and writes to it when it is neither leased for the
+// restore any more nor parked yet.
+func TestLateWriterOfWhatWasUndone(t *testing.T) {
+	b, w := newBench(t), newWriter(t)
+	path := b.write("a.go", "base\n")
+	var once, again sync.Once
+	b.hook = func(p string) {
+		switch p {
+		case "checked":
+			once.Do(func() { w.do("rename", path, theirs) })
+		case "before-restore": // our candidate is appended to while it is at the path
+			again.Do(func() { w.do("append", path, "second\n") })
+		case "hands-stored":
+			w.do("late-append", path, "third\n")
+		}
+	}
+	_, err := b.replace("a.go", "base\n", "ours\n")
+	var raced *RacedError
+	if !errors.As(err, &raced) {
+		t.Fatalf("got %v", err)
+	}
+	b.Close(bg)
+	content, _ := os.ReadFile(path)
+	for _, part := range []string{theirs, "second\n", "third\n"} {
+		if !strings.Contains(string(content), part) && !b.storedLike(part) {
+			t.Errorf("%q is lost; the path holds %q", part, content)
+		}
+	}
+}
+
 func (b *bench) storedLike(part string) bool {
 	all, _ := b.store.List()
 	for _, e := range all {

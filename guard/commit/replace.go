@@ -18,7 +18,9 @@ var errAgain = errors.New("start again")
 // digest req.Expect at the moment of the exchange. Errors: *StaleError,
 // *RacedError (a StaleError too), ErrBusy, ErrReadOnly, ErrSwapped, ErrOutside,
 // ErrNotRegular, or the system's, all within a *PathError except the first two.
-// On any error nothing of the candidate is at the path.
+// On an error nothing of the candidate is at the path, unless another program
+// found it there for the moment before it was taken back and built on it: then
+// that is the newest version of others (RacedError.Now) and stays.
 func (e *Engine) Replace(ctx context.Context, req Request) (Result, error) {
 	end, err := e.begin(ctx, "replace", req.Path)
 	if err != nil {

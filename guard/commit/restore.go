@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -150,6 +151,16 @@ func (r *restoring) storeHands(ctx context.Context, why string) (entries []Entry
 	return entries, safe, err
 }
 
+// closeBut closes the versions of others and what is left over, except for keep.
+func (r *restoring) closeBut(keep ...*os.File) {
+	for _, v := range append(r.hands, r.put) {
+		if v.f != nil && !slices.Contains(keep, v.f) {
+			dropLease(v.f)
+			v.f.Close()
+		}
+	}
+}
+
 // storeVersion stores what an open file holds, after giving a writer a moment to finish.
 func (e *Engine) storeVersion(ctx context.Context, path, why string, f *os.File) (Entry, error) {
 	if leaseWithin(ctx, f, readLease, leaseWait) == nil {
@@ -182,6 +193,7 @@ func (t *attempt) undo(ctx context.Context) error {
 	}
 	dropLease(t.old) // whoever waits to write to it finds it at the path again
 	entries, safe, storeErr := r.storeHands(ctx, "written during a commit")
+	t.e.hook("hands-stored")
 	t.parkPut(r, safe, errors.Join(err, storeErr))
 	if err != nil {
 		return fmt.Errorf("putting the other program's version back: %v", err) // %v: no "does not exist" of ours means that the file is gone

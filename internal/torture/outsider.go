@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -49,10 +50,7 @@ func outsiderMain(args string) error {
 	o := &outsider{path: f[1], rng: rand.New(rand.NewPCG(seed, 1))}
 	out := bufio.NewWriter(os.Stdout)
 	if f[0] == "late" {
-		for id := 1; id <= n; id++ {
-			fmt.Fprintln(out, id)
-		}
-		return errors.Join(o.late(n), out.Flush())
+		return errors.Join(o.late(n, out), out.Flush())
 	}
 	write := map[string]func(int) (bool, error){"rename": o.rename, "truncate": o.truncate, "append": o.append, "linked": o.append}[f[0]]
 	if write == nil {
@@ -150,8 +148,11 @@ func (o *outsider) append(id int) (bool, error) {
 
 // late appends n lines by several writers, each of which resolves the path, waits,
 // and only then opens what it had found: the file may have left the path by then.
-func (o *outsider) late(n int) error {
+// All ids must be found. One that a busy machine kept from opening for over a
+// second is printed with a minus: no parking waits for ever.
+func (o *outsider) late(n int, out io.Writer) error {
 	var next atomic.Int64
+	var mu sync.Mutex // guards out
 	var wg sync.WaitGroup
 	errs := make(chan error, lateWriters)
 	for range lateWriters {
@@ -159,10 +160,18 @@ func (o *outsider) late(n int) error {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			for id := next.Add(1); id <= int64(n); id = next.Add(1) {
-				if err := lateAppend(o.path, id, time.Duration(rng.Int64N(int64(latePause)))); err != nil {
+				took, err := lateAppend(o.path, id, time.Duration(rng.Int64N(int64(latePause))))
+				if err != nil {
 					errs <- err
 					return
 				}
+				mu.Lock()
+				if took > time.Second {
+					fmt.Fprintln(out, -id)
+				} else {
+					fmt.Fprintln(out, id)
+				}
+				mu.Unlock()
 			}
 		})
 	}
@@ -171,19 +180,22 @@ func (o *outsider) late(n int) error {
 	return <-errs
 }
 
-func lateAppend(path string, id int64, pause time.Duration) error {
+// lateAppend returns how long it took from the path to the open file.
+func lateAppend(path string, id int64, pause time.Duration) (took time.Duration, err error) {
+	start := time.Now()
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer unix.Close(fd)
 	time.Sleep(pause)
 	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	took = time.Since(start)
 	_, err = fmt.Fprintf(f, "%s%d\n", idPrefix, id)
-	return errors.Join(err, f.Close())
+	return took, errors.Join(err, f.Close())
 }
 
 func stat(f *os.File) *syscall.Stat_t {

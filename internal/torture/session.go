@@ -75,7 +75,7 @@ func (r *row) engine(c config) error {
 		}
 		addIDs(seen, content)
 	}
-	r.Lost, err = missing(seen, must, path)
+	r.Lost, r.Stalled, err = missing(seen, must, path)
 	return err
 }
 
@@ -93,7 +93,7 @@ func (r *row) control(c config) error {
 		return err
 	}
 	r.ControlTaken = len(must)
-	r.ControlLost, err = missing(seen, must, path)
+	r.ControlLost, _, err = missing(seen, must, path)
 	return err
 }
 
@@ -219,17 +219,21 @@ func readIDs(r io.Reader) ([]int, error) {
 	return ids, err
 }
 
-// missing counts the ids that are in neither seen nor the path.
-func missing(seen map[int]bool, must []int, path string) (lost int, err error) {
+// missing counts the ids that are in neither seen nor the path; those with a
+// minus (see outsider.late) are counted apart.
+func missing(seen map[int]bool, must []int, path string) (lost, stalled int, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	addIDs(seen, content)
 	for _, id := range must {
-		if !seen[id] {
+		switch {
+		case id < 0 && !seen[-id]:
+			stalled++
+		case id > 0 && !seen[id]:
 			lost++
 		}
 	}
-	return lost, nil
+	return lost, stalled, nil
 }
