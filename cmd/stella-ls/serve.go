@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/stella-ls/stella-ls/internal/server"
 )
@@ -35,6 +37,8 @@ func serve(ctx context.Context, e env) int {
 		return exitFail
 	}
 	o.Trust, o.TestHooks = *trust, *hooks
+	// A client that stops reading is an error of a write, and an orderly end.
+	signal.Ignore(syscall.SIGPIPE)
 	if *socket != "" {
 		return serveSocket(ctx, e, o, *socket)
 	}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stella-ls/stella-ls/guard"
+	"github.com/stella-ls/stella-ls/guard/commit"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -12,7 +14,7 @@ import (
 // which people edit, are files like any other.
 func ownFile(p workspace.Path) bool {
 	dir, name := filepath.Split(string(p))
-	if strings.HasPrefix(name, ".stella-tmp-") {
+	if commit.IsTemporary(name) || guard.OwnTemporary(string(p)) {
 		return true
 	}
 	if filepath.Base(dir) != ".stella" {
