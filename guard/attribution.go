@@ -25,6 +25,8 @@ func causeText(session string, c workspace.Cause) string {
 		return "you, saved in the editor"
 	case workspace.HumanDiscard:
 		return "buffer discarded"
+	case workspace.HumanUndo:
+		return "you, undoing " + c.Detail
 	case workspace.Restart:
 		return "before restart"
 	}

@@ -98,7 +98,7 @@ func (t *task) commitCreate(ctx context.Context, records []EditRecord) error {
 		if _, err := t.s.g.disk.remove(ctx, t.name, after); err != nil {
 			return err
 		}
-		removeEmpty(done.createdDirs)
+		t.s.g.dirs.remove(done.createdDirs)
 		t.takenBack(records, after, "")
 		return nil
 	}

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,13 +212,4 @@ func (t *task) restoreBelief(records []EditRecord) {
 
 func joinNonEmpty(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
-}
-
-// removeEmpty takes directories away that a create made, while they are empty.
-func removeEmpty(dirs []string) {
-	for _, d := range slices.Backward(dirs) {
-		if os.Remove(d) != nil {
-			return
-		}
-	}
 }

@@ -40,6 +40,7 @@ type Guard struct {
 	disk  diskCommitter
 	locks pathLocks
 	watch *watcher
+	dirs  emptyDirs
 
 	mu       sync.Mutex // guards sessions
 	sessions map[string]*Session
@@ -85,6 +86,7 @@ func (g *Guard) Recover(ctx context.Context) ([]string, error) { return g.disk.r
 // Close ends the watcher, waits for parked files and ends.
 func (g *Guard) Close(ctx context.Context) error {
 	g.watch.stop()
+	defer g.dirs.sweep()
 	return g.disk.close(ctx)
 }
 

@@ -46,13 +46,7 @@ func (d plainDisk) replace(_ context.Context, n workspace.Name, expect workspace
 
 func (d plainDisk) create(_ context.Context, n workspace.Name, content []byte) (committed, error) {
 	path := string(n.Path)
-	var made []string
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(dir); err == nil {
-			break
-		}
-		made = append([]string{dir}, made...)
-	}
+	made := missingDirs(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return committed{}, err
 	}
@@ -65,6 +59,15 @@ func (d plainDisk) create(_ context.Context, n workspace.Name, content []byte) (
 	}
 	_, err = f.Write(content)
 	return committed{mode: "exclusive", createdDirs: made}, errors.Join(err, f.Close())
+}
+
+func missingDirs(path string) (made []string) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			return made
+		}
+		made = append([]string{dir}, made...)
+	}
 }
 
 func (d plainDisk) remove(_ context.Context, n workspace.Name, expect workspace.Digest) (committed, error) {
@@ -85,10 +88,11 @@ func (d plainDisk) move(_ context.Context, n workspace.Name, expect workspace.Di
 	if _, err := os.Lstat(to.Link); err == nil {
 		return committed{}, errExists
 	}
+	made := missingDirs(to.Link)
 	if err := os.MkdirAll(filepath.Dir(to.Link), 0o777); err != nil {
 		return committed{}, err
 	}
-	return committed{mode: "rename"}, os.Rename(n.Link, to.Link)
+	return committed{mode: "rename", createdDirs: made}, os.Rename(n.Link, to.Link)
 }
 
 func (plainDisk) keep(workspace.Name, string, []byte, fs.FileMode) error { return nil }

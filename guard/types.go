@@ -231,6 +231,12 @@ type Recorder interface {
 	PreImage(ctx context.Context, e EditRecord) error
 	// Applied says that the edit of the last PreImage with this ID was committed.
 	Applied(ctx context.Context, e EditRecord) error
-	// Abandoned says that it was not.
+	// Abandoned says that it was not, or that it was taken back.
 	Abandoned(ctx context.Context, session, id string) error
+}
+
+// ImageSource is a Recorder that can read images back: undo asks it for those
+// that a session does not hold in memory any more.
+type ImageSource interface {
+	Images(ctx context.Context, session, id string) (EditRecord, error)
 }

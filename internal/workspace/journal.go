@@ -12,6 +12,7 @@ const (
 	HumanTyping   CauseKind = "typing"         // didChange, not saved
 	HumanSave     CauseKind = "save"           // the typing that a save ended, or a save alone
 	HumanDiscard  CauseKind = "discard"        // a dirty buffer closed or reverted
+	HumanUndo     CauseKind = "undo"           // a session's edit taken back at a person's wish
 	SessionEdit   CauseKind = "session"        // edit n of a session, at its step m
 	PostWriteHook CauseKind = "hook"           // a command with side effects after a write
 	DuringTool    CauseKind = "during"         // seen to have changed while a tool ran
