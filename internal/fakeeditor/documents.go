@@ -361,3 +361,33 @@ func (e *Editor) SetText(path, text string) error {
 		return []splice{s}, nil
 	})
 }
+
+// Splice makes up to n random changes as one: intn gives numbers below its
+// argument, pieces are what may be typed.
+func (e *Editor) Splice(path string, n int, intn func(int) int, pieces []string) error {
+	return e.person(path, func(b *buffer) (out []splice, err error) {
+		at := 0
+		for range n {
+			start := cutAt(b.text, at+intn(len(b.text)-at+1))
+			stop := cutAt(b.text, min(len(b.text), start+intn(12)))
+			if start < at || stop < start {
+				break
+			}
+			out = append(out, splice{start, stop, pieces[intn(len(pieces))]})
+			at = stop
+			if at >= len(b.text) {
+				break
+			}
+			at++
+		}
+		return out, nil
+	})
+}
+
+// cutAt is the last place at or before i where a text may be cut.
+func cutAt(text string, i int) int {
+	for !boundary(text, i) {
+		i--
+	}
+	return i
+}

@@ -130,6 +130,9 @@ func (e *Editor) initializeParams() map[string]any {
 		"processId": nil, "clientInfo": map[string]string{"name": "fakeeditor-" + string(e.o.Kind), "version": "1"},
 		"capabilities": capabilities, "initializationOptions": init, "workspaceFolders": folders,
 	}
+	if e.o.ProcessID != 0 {
+		params["processId"] = e.o.ProcessID
+	}
 	params["rootUri"] = nil
 	if len(e.o.Roots) > 0 {
 		params["rootUri"] = fileURI(e.o.Roots[0])
@@ -232,6 +235,9 @@ func (e *Editor) SetOptions(o Options) {
 
 // ServerInfo is the result of initialize.
 func (e *Editor) ServerInfo() json.RawMessage { return e.server }
+
+// CloseInput ends the server's input, as an editor that dies does.
+func (e *Editor) CloseInput() { e.conn.end() }
 
 // Encoding is the negotiated position encoding.
 func (e *Editor) Encoding() string { return e.enc }

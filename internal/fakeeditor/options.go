@@ -27,6 +27,8 @@ type Options struct {
 	Extension bool
 	// Trusted is passed as initializationOptions.trusted when set.
 	Trusted *bool
+	// ProcessID is sent as the editor's own; 0 sends none.
+	ProcessID int
 	// Settings is the stella section of the editor's settings.
 	Settings json.RawMessage
 

@@ -1,10 +1,14 @@
 package scenario
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -78,4 +82,42 @@ func second(w *world, a []string) error {
 		return err
 	}
 	return compare("stop", r.Stop, "is", a[1])
+}
+
+// pieces are what a flood types: every width of a character and every line end.
+var pieces = []string{"a", "é", "漢", "😀", "\n", "\r\n", " ", "long enough to be cut", "x\ny\nz", ""}
+
+// flood changes a buffer at random, some changes with several ranges.
+func flood(w *world, a []string) error {
+	n, err := strconv.Atoi(a[1])
+	if err != nil {
+		return err
+	}
+	seed, err := strconv.ParseUint(a[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range n {
+		if err := w.ed.Splice(w.path(a[0]), 1+r.IntN(3), r.IntN, pieces); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wantSeen compares the base of the last read with the editor's own text: the
+// server's copy is exact, or it is not.
+func wantSeen(w *world, a []string) error {
+	text, _, _, open := w.ed.Buffer(w.path(a[0]))
+	if !open {
+		return fmt.Errorf("%s is not open", a[0])
+	}
+	h := sha256.Sum256([]byte(text))
+	reads := w.named("read_file")
+	if len(reads) == 0 {
+		return errors.New("nothing was read")
+	}
+	got := fmt.Sprint(reads[len(reads)-1].object["base"])
+	return compare("the base of "+a[0], got, "is", "sha256:"+hex.EncodeToString(h[:]))
 }

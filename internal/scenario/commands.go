@@ -45,6 +45,7 @@ var commands = map[string]command{
 	"replaceall": {"replaceall PATH OLD NEW  (one change with several ranges)", 3, false, func(w *world, a []string) error {
 		return w.ed.ReplaceEach(w.path(a[0]), a[1], a[2])
 	}},
+	"flood":  {"flood PATH N SEED  (N random changes as fast as the pipe takes them)", 3, false, flood},
 	"rename": {"rename PATH TO  (in the editor)", 2, false, func(w *world, a []string) error { return w.ed.Rename(w.path(a[0]), w.path(a[1])) }},
 	"told":   {"told  (what the editor holds back of didChange is sent now)", 0, false, func(w *world, _ []string) error { w.ed.Flush(); return nil }},
 	"needs":  {"needs METHOD  (skips the scenario while the server does not offer it)", 1, false, needs},

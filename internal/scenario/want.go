@@ -31,6 +31,7 @@ import (
 //	want asked N                       questions that wait now
 //	want conflict                      the last save met a conflict
 //	want undone PATH... | want undo-refused PATH
+//	want seen PATH                     the last read gave exactly the editor's text
 //	want sent METHOD N                 the server sent METHOD that often since the last ask
 //	want request METHOD contains|lacks TEXT        the last such message of the server
 func (w *world) want(a []string) error {
@@ -89,6 +90,7 @@ func init() {
 		"undone":       {1, wantUndone},
 		"undo-refused": {1, wantUndoRefused},
 		"sent":         {2, wantSent},
+		"seen":         {1, wantSeen},
 		"request":      {3, wantRequest},
 	}
 }
