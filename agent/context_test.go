@@ -328,7 +328,7 @@ func TestStuckRecallIsCancelled(t *testing.T) {
 	}
 	at := time.Now()
 	_ = b.m.Cancel(b.id)
-	if o := <-ended; o.Stop != StopCancelled || time.Since(at) > 200*time.Millisecond {
+	if o := <-ended; o.Stop != StopCancelled || time.Since(at) > soon {
 		t.Errorf("outcome %+v after %s", o, time.Since(at))
 	}
 	close(e.wait)

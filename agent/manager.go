@@ -16,6 +16,7 @@ import (
 	"github.com/stella-ls/stella-ls/agent/tools"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/record"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -43,6 +44,9 @@ type Options struct {
 	// Always keeps a permission rule ("command:go test ./...") in the user's own
 	// settings. Nil keeps it for the life of this Manager only.
 	Always func(rule string) error
+	// Record opens the durable work record, at the first need; nil keeps sessions
+	// for the life of the process only.
+	Record func() (*record.Store, error)
 	// Log gets neither prompts, file contents nor keys. Nil discards.
 	Log *slog.Logger
 }
@@ -89,6 +93,8 @@ type Manager struct {
 	life context.Context // ends with Close
 	end  context.CancelFunc
 	work sync.WaitGroup // session actors, turns and what follows them
+
+	loading sync.Mutex // one session is read from the record at a time
 
 	mu       sync.Mutex // guards what follows; held for memory only
 	sessions map[string]*Session
@@ -139,19 +145,27 @@ func (m *Manager) Start(ctx context.Context, o StartOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := m.open(ctx, o, root, brain)
+	s, err := m.open(ctx, o, opening{id: m.o.NewID("s"), root: root}, brain)
 	if err != nil {
 		return "", err
 	}
+	if err := m.run(s, state{status: Idle}); err != nil {
+		return "", err
+	}
+	return s.id, nil
+}
+
+// run starts a session's actor with the state it has.
+func (m *Manager) run(s *Session, st state) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return "", ErrClosed
+		return ErrClosed
 	}
 	m.sessions[s.id] = s
 	m.work.Add(1)
-	go s.serve()
-	return s.id, nil
+	go s.serve(st)
+	return nil
 }
 
 func (m *Manager) root(wanted string) (string, error) {
@@ -203,7 +217,7 @@ func (m *Manager) folders() (out []*tools.MCP) {
 // ErrNoSession, ErrEmptyPrompt, ErrClosed); a failing model is an Outcome. A
 // steering prompt to a running session returns at once with StopSteered.
 func (m *Manager) Prompt(ctx context.Context, p Prompt) (Outcome, error) {
-	s, err := m.get(p.Session)
+	s, err := m.find(ctx, p.Session)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -223,7 +237,8 @@ func (m *Manager) Cancel(session string) error {
 	return s.cancel()
 }
 
-// List returns the sessions, newest activity first.
+// List returns the sessions, newest activity first, with those that only the
+// record has and no other process runs.
 func (m *Manager) List() []Info {
 	var out []Info
 	for _, s := range m.all() {
@@ -231,32 +246,18 @@ func (m *Manager) List() []Info {
 			out = append(out, info)
 		}
 	}
+	out = append(out, m.recorded(m.life)...)
 	sort.SliceStable(out, func(i, j int) bool { return out[i].UpdatedAt.After(out[j].UpdatedAt) })
 	return out
 }
 
 // Get returns a session's whole transcript.
 func (m *Manager) Get(session string) (Transcript, error) {
-	s, err := m.get(session)
+	s, err := m.find(m.life, session)
 	if err != nil {
 		return Transcript{}, err
 	}
 	return s.transcript()
-}
-
-// Resume makes an interrupted session usable again and, with cont, goes on with
-// its turn in the background. interrupted tells whether a turn had been running.
-func (m *Manager) Resume(_ context.Context, session string, _ bool) (interrupted bool, err error) {
-	s, err := m.get(session)
-	if err != nil {
-		return false, err
-	}
-	err = s.do(func(st *state) {
-		if interrupted = st.status == Interrupted; interrupted {
-			st.status = Idle
-		}
-	})
-	return interrupted, err
 }
 
 // Files are the guarded files of one session, or of all when session is "".
@@ -294,7 +295,7 @@ func (m *Manager) Content(id string) (before, after []byte, ok bool) {
 	if err != nil {
 		return nil, nil, false
 	}
-	return s.guard.Content(edit)
+	return s.editOf(edit)
 }
 
 // Close cancels every turn, ends every process and connection that tools

@@ -173,13 +173,18 @@ func (t *turn) note(c tools.Call, res tools.Result) {
 	if res.IsError && len(t.failures) < 20 {
 		t.failures = append(t.failures, secret.Mask(tools.Bounded(c.Tool+": "+text, 2000)))
 	}
-	if r, ok := res.Object.(guard.Result); ok && r.OK() {
-		for _, one := range append(r.Files, r) {
-			if one.Path != "" && len(t.touched) < 500 {
-				t.touched = appendNew(t.touched, one.Path)
-			}
+}
+
+// touched are the files that this turn changed, absolute, in the order of their
+// first change.
+func (t *turn) touched() []string {
+	var out []string
+	for _, e := range t.s.guard.Edits() {
+		if e.Turn == t.n && len(out) < 500 {
+			out = appendNew(out, string(e.Path))
 		}
 	}
+	return out
 }
 
 func appendNew(list []string, s string) []string {

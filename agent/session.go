@@ -34,6 +34,10 @@ type Session struct {
 	// refused are names of tools that could not be added, each told once.
 	refused sync.Map
 
+	// wanted is the model's name as it was asked for, "" the settings' choice.
+	wanted      string
+	durable     durable
+	interrupted resumePoint // of a session from the record
 	// early are notices from before the first turn.
 	early []string
 
@@ -82,11 +86,18 @@ type entry struct {
 	gone  bool
 }
 
+// opening is what a session is made with: new, or as its record has it.
+type opening struct {
+	id, root     string
+	prefix, mark string // "" makes new ones
+}
+
 // open makes a session that serve can run.
-func (m *Manager) open(ctx context.Context, o StartOptions, root string, brain model.Model) (*Session, error) {
+func (m *Manager) open(ctx context.Context, o StartOptions, as opening, brain model.Model) (*Session, error) {
+	root := as.root
 	s := &Session{
-		m: m, id: m.o.NewID("s"), title: o.Title, root: root, mark: engineMark(m.o.NewID("n")),
-		brain: brain, mail: make(chan func(*state)), gone: make(chan struct{}),
+		m: m, id: as.id, title: o.Title, wanted: o.Model, root: root, mark: as.mark, prefix: as.prefix,
+		brain: brain, durable: durable{store: m.o.Record}, mail: make(chan func(*state)), gone: make(chan struct{}),
 	}
 	s.guard = m.o.Guard.Session(s.id, root)
 	s.hooks = &tools.Hooks{Settings: func() []config.Hook { return m.o.Settings().Hooks }, Trusted: m.o.Trusted, Root: root}
@@ -110,7 +121,11 @@ func (m *Manager) open(ctx context.Context, o StartOptions, root string, brain m
 			s.early = append(s.early, secret.Mask(err.Error()))
 		}
 	}
+	if s.prefix != "" {
+		return s, nil
+	}
 	var err error
+	s.mark = engineMark(m.o.NewID("n"))
 	if s.prefix, err = bakePrefix(ctx, m.o.Context, s.id, s.mark, root); err != nil {
 		return nil, fmt.Errorf("the context engine could not prepare the session: %w", err)
 	}
@@ -118,10 +133,10 @@ func (m *Manager) open(ctx context.Context, o StartOptions, root string, brain m
 }
 
 // serve is the actor. It ends when the Manager closes and no turn is running.
-func (s *Session) serve() {
+func (s *Session) serve(st state) {
 	defer s.m.work.Done()
 	defer close(s.gone)
-	st := state{status: Idle, updated: s.m.o.Clock(), said: s.early}
+	st.updated, st.said = s.m.o.Clock(), s.early
 	for {
 		if s.m.life.Err() != nil && st.turn == nil {
 			return
@@ -167,6 +182,7 @@ func (s *Session) prompt(ctx context.Context, p Prompt) (Outcome, error) {
 			refused = ErrClosed
 		default:
 			begun = s.begin(ctx, st, p)
+			close(begun.go_)
 		}
 	})
 	switch {
@@ -181,10 +197,11 @@ func (s *Session) prompt(ctx context.Context, p Prompt) (Outcome, error) {
 	return begun.outcome, nil
 }
 
-// begin starts a turn's goroutine. It runs in the actor.
+// begin makes a turn and its goroutine, which waits for go_ to be closed. It
+// runs in the actor.
 func (s *Session) begin(ctx context.Context, st *state, p Prompt) *turn {
 	st.turns++
-	t := &turn{s: s, n: st.turns, id: fmt.Sprintf("t%d", st.turns), prompt: p, done: make(chan struct{}), watch: newLoopWatch()}
+	t := &turn{s: s, n: st.turns, id: turnID(st.turns), prompt: p, go_: make(chan struct{}), done: make(chan struct{}), watch: newLoopWatch()}
 	t.said, st.said = st.said, nil
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	stop := context.AfterFunc(s.m.life, t.cancel)
@@ -194,10 +211,13 @@ func (s *Session) begin(ctx context.Context, st *state, p Prompt) *turn {
 		defer s.m.work.Done()
 		defer stop()
 		defer t.cancel()
+		<-t.go_
 		t.run()
 	}()
 	return t
 }
+
+func turnID(n int) string { return fmt.Sprintf("t%d", n) }
 
 func (s *Session) cancel() error {
 	return s.do(func(st *state) {

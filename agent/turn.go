@@ -31,6 +31,7 @@ type turn struct {
 	prompt Prompt
 	ctx    context.Context
 	cancel context.CancelFunc
+	go_    chan struct{} // closed when run may begin
 	done   chan struct{} // closed when outcome is set and all updates are out
 	// ended stops updates of what the turn had to leave behind.
 	ended   atomic.Bool
@@ -42,12 +43,12 @@ type turn struct {
 	recall   RecallBlock
 	watch    *loopWatch
 	said     []string
-	touched  []string
 	failures []string
 	calls    int
 	derived  atomic.Bool
 	started  time.Time
 	answer   string // the last text of the model
+	resumed  bool   // it goes on where a crash ended it
 	unpriced bool   // the missing price was reported
 	lastSize int64
 	sizedAt  int // length of the transcript that lastSize counts
@@ -57,38 +58,47 @@ type turn struct {
 func (t *turn) run() {
 	defer close(t.done)
 	t.started = t.s.m.o.Clock()
-	stop, err := t.guarded()
+	stop, err := t.guarded(t.open)
+	for again := true; again; {
+		// A server that shuts down in the middle leaves the turn to be resumed.
+		t.record(stop == StopCancelled && t.s.m.life.Err() != nil)
+		again = false
+		_ = t.s.do(func(st *state) { again = t.leave(st, stop) }) // a closed actor has nobody left to tell
+		if again {
+			stop, err = t.guarded(func() {})
+		}
+	}
 	t.outcome = Outcome{TurnID: t.id, Stop: stop, Usage: t.usage}
 	if err != nil {
 		t.outcome.Error = secret.Mask(err.Error())
 	}
 	t.ended.Store(true)
-	_ = t.s.do(t.leave) // a closed actor has nobody left to tell
 	t.after()
 }
 
-// leave makes the session idle again. Steering that came too late for a step
-// stays in the conversation, for the next turn. It runs in the actor.
-func (t *turn) leave(st *state) {
-	if st.turn != t {
-		return // it ended in steered, and another turn may be running
+// leave makes the session idle again. Steering that came during the model's
+// last answer makes the turn go on; after another end it stays in the
+// conversation, for the next turn. It runs in the actor.
+func (t *turn) leave(st *state, stop Stop) (again bool) {
+	if len(st.steer) > 0 && stop == StopEndTurn {
+		return true
 	}
-	st.turn, st.status, st.updated = nil, Idle, t.s.m.o.Clock()
 	for _, p := range st.steer {
 		st.log = append(st.log, entry{kind: fromHuman, turn: t.n, step: t.step, msg: userText(p.Text)})
 	}
-	st.steer = nil
+	st.turn, st.steer, st.status, st.updated = nil, nil, Idle, t.s.m.o.Clock()
+	return false
 }
 
 // guarded turns a panic of the engine into a failed turn.
-func (t *turn) guarded() (stop Stop, err error) {
+func (t *turn) guarded(open func()) (stop Stop, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.s.m.o.Log.Error("a turn panicked", "session", t.s.id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			stop, err = StopError, fmt.Errorf("internal fault: %v", v)
 		}
 	}()
-	t.open()
+	open()
 	for {
 		stop, more, err := t.oneStep()
 		if err != nil && t.ctx.Err() != nil {
@@ -112,9 +122,14 @@ func (t *turn) open() {
 		t.notice(staleForPeople(stale))
 	}
 	t.recallContext()
-	text, seen := t.attach(t.prompt)
-	t.s.append(entry{kind: fromHuman, turn: t.n, msg: userText(text)})
-	t.s.guard.Deliver(seen...)
+	if t.resumed {
+		t.tell(resumedNotice)
+	} else {
+		text, seen := t.attach(t.prompt)
+		t.s.append(entry{kind: fromHuman, turn: t.n, msg: userText(text)})
+		t.s.guard.Deliver(seen...)
+	}
+	t.record(true)
 }
 
 // oneStep is one model call and its tools. more is false when the turn is over.
@@ -143,12 +158,14 @@ func (t *turn) oneStep() (stop Stop, more bool, err error) {
 	t.account(resp)
 	calls := t.keepAnswer(resp)
 	if len(calls) == 0 {
-		return StopEndTurn, t.steered(), nil
+		return StopEndTurn, false, nil
 	}
-	if looping := t.runTools(calls); looping {
+	looping := t.runTools(calls)
+	if looping {
 		t.notice("the same call gave the same result six times; the turn was ended")
 		return StopLoop, false, nil
 	}
+	t.record(true)
 	return "", true, nil
 }
 
@@ -180,17 +197,6 @@ func (t *turn) takeSteering() {
 		t.s.append(entry{kind: fromHuman, turn: t.n, step: t.step, msg: userText(text)})
 		t.s.guard.Deliver(seen...)
 	}
-}
-
-// steered reports whether a prompt came in while the model gave its last
-// answer; otherwise the turn is over and later prompts are refused as busy no more.
-func (t *turn) steered() (more bool) {
-	_ = t.s.do(func(st *state) {
-		if more = len(st.steer) > 0; !more {
-			st.turn, st.status = nil, Idle
-		}
-	})
-	return more
 }
 
 // callModel streams one request. A model that does not return when cancelled is
@@ -307,7 +313,7 @@ func (t *turn) after() {
 	engine := t.s.m.o.Context
 	summary := TurnSummary{
 		Session: t.s.id, TurnID: t.id, Turn: t.n, Root: t.s.root, Prompt: t.prompt.Text, Stop: t.outcome.Stop, Steps: t.steps,
-		Touched: t.touched, Failures: t.failures, ToolCalls: t.calls, Usage: t.usage, Control: t.recall.Control, Model: t.s.brain,
+		Touched: t.touched(), Failures: t.failures, ToolCalls: t.calls, Usage: t.usage, Control: t.recall.Control, Model: t.s.brain,
 		Answer: tools.Bounded(t.answer, 4000), Started: t.started, Ended: t.s.m.o.Clock(), Derived: t.derived.Load(),
 	}
 	t.s.m.work.Add(1)

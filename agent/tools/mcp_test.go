@@ -187,12 +187,12 @@ func TestMCPCancel(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, cancel)
 	at := time.Now()
 	want(t, b.messageIn(ctx, b.mk("mcp__files__hang", in{}))[0], "cancelled")
-	if took := time.Since(at); took > 400*time.Millisecond {
+	if took := time.Since(at); took > 2*time.Second {
 		t.Errorf("took %s", took)
 	}
 	at = time.Now()
 	m.Close()
-	if left := b.alive("pids"); len(left) > 0 || time.Since(at) > 2*time.Second {
+	if left := b.alive("pids"); len(left) > 0 || time.Since(at) > 10*time.Second {
 		t.Errorf("left running: %v after %s", left, time.Since(at))
 	}
 }
