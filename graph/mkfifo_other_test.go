@@ -1,0 +1,7 @@
+//go:build !unix
+
+package graph
+
+import "testing"
+
+func mkfifo(*testing.T, string) {}
