@@ -12,6 +12,7 @@ import (
 	"github.com/stella-ls/stella-ls/graph/internal/sitter"
 	"github.com/stella-ls/stella-ls/graph/lang"
 	"github.com/stella-ls/stella-ls/graph/store"
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 // maxTrees bounds the syntax trees that are kept; a document beyond it is parsed
@@ -341,8 +342,26 @@ func replace(w *extract.Worker, u *extract.Unit, tree *sitter.Tree, old []sitter
 	}
 	out := make([]sitter.Capture, 0, len(old)+len(fresh))
 	match := uint32(0)
+	placed := false
+	place := func() { // in the order of a run over the whole text
+		placed = true
+		for i := 0; i < len(fresh); {
+			j, s, t := extent(fresh, i)
+			if s >= lo && t <= hi {
+				for _, c := range fresh[i:j] {
+					c.Match = match
+					out = append(out, c)
+				}
+				match++
+			}
+			i = j
+		}
+	}
 	for i := 0; i < len(old); {
 		j, s, t := extent(old, i)
+		if s >= oldHi && !placed {
+			place()
+		}
 		if t <= oldLo || s >= oldHi {
 			for _, c := range old[i:j] {
 				c.Match = match
@@ -355,16 +374,8 @@ func replace(w *extract.Worker, u *extract.Unit, tree *sitter.Tree, old []sitter
 		}
 		i = j
 	}
-	for i := 0; i < len(fresh); {
-		j, s, t := extent(fresh, i)
-		if s >= lo && t <= hi {
-			for _, c := range fresh[i:j] {
-				c.Match = match
-				out = append(out, c)
-			}
-			match++
-		}
-		i = j
+	if !placed {
+		place()
 	}
 	return out, true
 }
@@ -470,3 +481,7 @@ func (d *doc) hashes() *nameHashes {
 	}
 	return d.hash
 }
+
+// TouchDocument tells that a buffer may have changed. The workspace's events do
+// it by themselves once the graph is started.
+func (g *Graph) TouchDocument(p workspace.Path) { g.docs.touch(string(p)) }
