@@ -46,9 +46,9 @@ func (s *Server) actionSnapshot(p *protocol.CodeActionParams) (place, error) {
 
 // codeAction offers what a session can do about a place. A client without our
 // extension has no text input, so there a comment "stella: ..." is the prompt.
-func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams, at place) ([]protocol.CommandOrCodeAction, error) {
+func (s *Server) codeAction(ctx context.Context, p *protocol.CodeActionParams, at place) ([]protocol.CommandOrCodeAction, error) {
 	actions := []protocol.CommandOrCodeAction{}
-	offer := func(title, command string, kind protocol.CodeActionKind, diag *protocol.Diagnostic, args AskParams) {
+	offer := func(title, command string, kind protocol.CodeActionKind, diag *protocol.Diagnostic, args any) {
 		if !wanted(p.Context.Only, kind) {
 			return
 		}
@@ -57,16 +57,22 @@ func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams, at 
 	here := rangeOfLSP(p.Range)
 	for i := range p.Context.Diagnostics {
 		d := &p.Context.Diagnostics[i]
-		offer("Fix with Stella: "+shorten(diagnosticText(d), 60), "fix", protocol.CodeActionKindQuickFix, d, AskParams{
+		offer("Fix with Stella: "+shorten(diagnosticText(d), 60), "fix", protocol.CodeActionKindQuickFix, d, &AskParams{
 			URI: at.uri, Range: rangeOf(d.Range), Message: diagnosticText(d),
 		})
 	}
+	for _, session := range s.status.staleIn(at.path) {
+		stale := &sessionArg{SessionID: session, URI: at.uri}
+		offer("Re-plan against what is here now (Stella)", "replan", kindAsk, nil, stale)
+		offer("Show what the session had seen (Stella)", "showSeen", kindAsk, nil, stale)
+	}
+	actions = append(actions, s.memoryActions(ctx, p, at)...)
 	selected := p.Range.Start != p.Range.End
 	if p.Context.TriggerKind == protocol.CodeActionTriggerKindAutomatic && !selected {
 		return actions, nil // no light bulb on every line
 	}
 	symbol := s.wordAt(at.text, here.Start)
-	ask := AskParams{URI: at.uri, Range: &here, Symbol: symbol}
+	ask := &AskParams{URI: at.uri, Range: &here, Symbol: symbol}
 	if s.client.caps.ui {
 		offer("Ask Stella…", "ask", kindAsk, nil, ask)
 	} else if question := commentPrompt(at.text, here); question != "" {
@@ -83,7 +89,7 @@ func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams, at 
 	} else if symbol != "" {
 		what = symbol
 	}
-	scope := AskParams{URI: at.uri, Range: &here, Symbol: symbol}
+	scope := &AskParams{URI: at.uri, Range: &here, Symbol: symbol}
 	offer("Explain "+what+" (Stella)", "explain", kindAsk, nil, scope)
 	offer("Write tests for "+what+" (Stella)", "writeTests", kindAsk, nil, scope)
 	return actions, nil
@@ -94,14 +100,18 @@ func rangeOf(r protocol.Range) *Range {
 	return &out
 }
 
+// needsInput are the commands that our extensions have a view for; the others
+// run in the server everywhere.
+var needsInput = map[string]bool{"ask": true, "explain": true, "fix": true, "writeTests": true}
+
 // action makes a CodeAction, or a bare command for clients that know no other.
 // Our extensions run the command themselves, in their own views.
-func (s *Server) action(title, command string, kind protocol.CodeActionKind, diag *protocol.Diagnostic, args AskParams) protocol.CommandOrCodeAction {
+func (s *Server) action(title, command string, kind protocol.CodeActionKind, diag *protocol.Diagnostic, args any) protocol.CommandOrCodeAction {
 	prefix := commandPrefix
-	if s.client.caps.ui {
+	if s.client.caps.ui && needsInput[command] {
 		prefix = clientPrefix
 	}
-	raw, _ := protocol.Marshal(&args)
+	raw, _ := protocol.Marshal(args)
 	cmd := protocol.Command{Title: title, Command: prefix + command, Arguments: []protocol.LSPAny{raw}}
 	if !s.client.caps.actionLiterals {
 		return &cmd

@@ -88,6 +88,8 @@ func (s *Server) commands() map[string]command {
 		"replan":     s.replanCommand,
 		"showSeen":   s.showSeenCommand,
 
+		"doctor": s.doctorCommand,
+
 		"memory.save":   s.saveMemoryCommand,
 		"graph.reindex": s.reindexCommand,
 	}
@@ -100,4 +102,15 @@ func typed[P, R any](arg json.RawMessage, h func(*P) (R, error)) (any, error) {
 		return nil, err
 	}
 	return h(p)
+}
+
+// doctorCommand answers like "stella-ls doctor --json", for the first root.
+func (s *Server) doctorCommand(ctx context.Context, _ json.RawMessage) (any, error) {
+	if _, err := s.sessions(ctx); err != nil {
+		return nil, err
+	}
+	if s.backend.Doctor == nil {
+		return nil, jsonrpc2.NewError(codeRequestFailed, "this server has no doctor")
+	}
+	return rawJSON(s.backend.Doctor(ctx)), nil
 }

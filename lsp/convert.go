@@ -75,6 +75,14 @@ func (c counting) utf16(text string, p Position) int {
 	return int(workspace.PositionIn(text, c.offset(text, p), workspace.UTF16, c.lines).Character)
 }
 
+// span turns a byte range of text into a wire range.
+func (c counting) span(text string, start, end int) Range {
+	return rangeOut(workspace.Range{
+		Start: workspace.PositionIn(text, start, c.encoding, c.lines),
+		End:   workspace.PositionIn(text, end, c.encoding, c.lines),
+	})
+}
+
 // splices turns ascending byte splices of text into wire edits; all positions
 // are in the old text. One pass: the text may be long and the splices many.
 func (c counting) splices(text string, splices []guard.Splice) []TextEdit {

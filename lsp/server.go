@@ -15,6 +15,7 @@ import (
 	"github.com/stella-ls/stella-ls/agent"
 	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/guard"
+	"github.com/stella-ls/stella-ls/internal/config"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -71,6 +72,10 @@ type Backend struct {
 	Graph graph.Service
 	// Serves says whether this server answers for a language; nil is for all.
 	Serves func(languageID string) bool
+	// Problems are what of the settings is not used as it stands; nil is none.
+	Problems func(root string) []config.Problem
+	// Doctor says what works here and what does not, as "doctor --json" does.
+	Doctor func(ctx context.Context) any
 	// Reconfigure takes a new stella section; nil ignores it.
 	Reconfigure func(settings json.RawMessage) error
 	// Release lets a scripted model go on (--test-hooks).
@@ -100,6 +105,7 @@ type Server struct {
 	client   *client
 	status   *statusFeed
 	turns    *turns
+	diagnose *diagnoser
 
 	ws       *workspace.Workspace // set by initialize, before any route that uses it
 	counting counting
@@ -155,6 +161,7 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) int {
 	s.toClient.attach(s.client)
 	s.status = newStatusFeed(s)
 	s.turns = newTurns(s)
+	s.diagnose = &diagnoser{s: s}
 	s.dispatch = newDispatcher(base, s.routes(), s.log)
 	s.dispatch.lost = s.lostNotification
 	go s.status.run(base)

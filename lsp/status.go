@@ -75,6 +75,20 @@ func (f *statusFeed) push(session string, files []guard.Guarded) {
 	}
 }
 
+// staleIn are the sessions for which a file is stale.
+func (f *statusFeed) staleIn(p workspace.Path) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for k, state := range f.states {
+		if k.path == p && state == guard.Stale {
+			out = append(out, k.session)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
 func (f *statusFeed) run(ctx context.Context) {
 	for {
 		select {

@@ -45,9 +45,11 @@ type (
 func (s *Server) syncRoutes(t table) {
 	notification(t, protocol.MethodTextDocumentDidOpen, func(p *didOpenParams) error {
 		d := p.TextDocument
+		defer s.diagnose.look(d.URI)
 		return s.ws.DidOpen(d.URI, d.LanguageID, d.Version, d.Text)
 	})
 	notification(t, protocol.MethodTextDocumentDidChange, func(p *didChangeParams) error {
+		defer s.diagnose.look(p.TextDocument.URI)
 		changes := make([]workspace.ContentChange, len(p.ContentChanges))
 		for i, c := range p.ContentChanges {
 			changes[i] = workspace.ContentChange{Text: c.Text, Range: rangeIn(c.Range)}
@@ -55,9 +57,11 @@ func (s *Server) syncRoutes(t table) {
 		return s.ws.DidChange(p.TextDocument.URI, p.TextDocument.Version, changes)
 	})
 	notification(t, protocol.MethodTextDocumentDidSave, func(p *didSaveParams) error {
+		defer s.diagnose.look(p.TextDocument.URI)
 		return s.ws.DidSave(p.TextDocument.URI, p.Text)
 	})
 	notification(t, protocol.MethodTextDocumentDidClose, func(p *didCloseParams) error {
+		defer s.diagnose.look(p.TextDocument.URI)
 		return s.ws.DidClose(p.TextDocument.URI)
 	})
 }

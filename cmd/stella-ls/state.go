@@ -172,7 +172,7 @@ func doctor(ctx context.Context, e env) int {
 	}
 	checks := server.Doctor(ctx, o, dir)
 	if *asJSON {
-		printJSON(e.stdout, map[string]any{"ok": !server.Failed(checks), "checks": checks})
+		printJSON(e.stdout, server.Report(checks))
 	} else {
 		for _, c := range checks {
 			fmt.Fprintf(e.stdout, "%-5s %-16s %s\n", c.Status, c.Name, c.Detail)

@@ -46,6 +46,11 @@ func Doctor(ctx context.Context, o Options, root string) []Check {
 	return append(checks, checkTools(ctx)...)
 }
 
+// Report is the doctor's answer as JSON.
+func Report(checks []Check) map[string]any {
+	return map[string]any{"ok": !Failed(checks), "checks": checks}
+}
+
 // Failed reports whether any check did.
 func Failed(checks []Check) bool {
 	for _, c := range checks {

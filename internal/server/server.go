@@ -144,6 +144,11 @@ func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) 
 		Memory:   p.memory,
 		Graph:    p.graph,
 		Serves:   func(language string) bool { return serves(p.settings.get().Graph, language) },
+		Problems: func(root string) []config.Problem {
+			_, problems := config.Load(config.Sources{Home: o.Home, Root: root, Trusted: p.trust.trusted()})
+			return problems
+		},
+		Doctor: func(ctx context.Context) any { return Report(Doctor(ctx, o, firstRoot(op.Workspace))) },
 		Reconfigure: func(section json.RawMessage) error {
 			p.settings.set(section)
 			return nil
