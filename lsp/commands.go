@@ -85,6 +85,7 @@ func (s *Server) commands() map[string]command {
 		"writeTests": s.askCommand("writeTests"),
 		"cancel":     s.cancelCommand,
 		"resume":     s.resumeCommand,
+		"undo":       s.undoCommand,
 		"replan":     s.replanCommand,
 		"showSeen":   s.showSeenCommand,
 

@@ -285,3 +285,17 @@ func (f *fakeSessions) Files(context.Context, string, bool) ([]guard.Guarded, er
 }
 
 func (f *fakeSessions) Content(string) ([]byte, []byte, bool) { return nil, nil, false }
+
+func (f *fakeSessions) Changes(context.Context, string, string) ([]guard.FileChange, error) {
+	return []guard.FileChange{{Path: "/w/a", Diff: "@@", Edits: []string{"e1"}, Undoable: true}}, nil
+}
+
+func (f *fakeSessions) Undo(_ context.Context, session, turn, edit string) ([]guard.Undone, error) {
+	if edit == "e9" {
+		return nil, agent.ErrNoEdits
+	}
+	return []guard.Undone{
+		{Path: "/w/a", Result: guard.Result{Status: guard.StatusApplied}},
+		{Path: "/w/b", Result: guard.Result{Status: guard.StatusStale, Path: "b"}},
+	}, nil
+}

@@ -94,6 +94,8 @@ type Sessions interface {
 	Resume(ctx context.Context, session string, cont bool) (interrupted bool, err error)
 	Files(ctx context.Context, session string, withDiff bool) ([]guard.Guarded, error)
 	Content(id string) (before, after []byte, ok bool)
+	Changes(ctx context.Context, session, turnID string) ([]guard.FileChange, error)
+	Undo(ctx context.Context, session, turnID, edit string) ([]guard.Undone, error)
 }
 
 // Server serves one client over one connection.
@@ -256,6 +258,7 @@ func (s *Server) routes() table {
 	s.workspaceRoutes(t)
 	s.sessionRoutes(t)
 	s.guardRoutes(t)
+	s.reviewRoutes(t)
 	s.memoryRoutes(t)
 	s.navigationRoutes(t)
 	s.actionRoutes(t)

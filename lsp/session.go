@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -19,7 +18,6 @@ func (s *Server) sessionRoutes(t table) {
 	request(t, MethodSessionList, normal, s.sessionList)
 	request(t, MethodSessionResume, long, s.sessionResume)
 	request(t, MethodSessionGet, normal, s.sessionGet)
-	request(t, MethodContent, normal, s.content)
 	notification(t, protocol.MethodWindowWorkDoneProgressCancel, func(p *struct {
 		Token json.RawMessage `json:"token"`
 	}) error {
@@ -41,13 +39,6 @@ func (p *SessionResumeParams) validate() error { return needSession(p.SessionID)
 func needSession(id string) error {
 	if id == "" {
 		return errors.New("sessionId is missing: stella/session/start gives one")
-	}
-	return nil
-}
-
-func (p *ContentParams) validate() error {
-	if p.Side != "before" && p.Side != "after" {
-		return errors.New(`side must be "before" or "after"`)
 	}
 	return nil
 }
@@ -136,21 +127,6 @@ func (s *Server) sessionGet(ctx context.Context, p *SessionIDParams) (SessionGet
 	return transcriptOut(t), nil
 }
 
-func (s *Server) content(ctx context.Context, p *ContentParams) (ContentResult, error) {
-	m, err := s.sessions(ctx)
-	if err != nil {
-		return ContentResult{}, err
-	}
-	before, after, ok := m.Content(p.EditID)
-	if !ok {
-		return ContentResult{}, jsonrpc2.NewError(jsonrpc2.InvalidParams, fmt.Sprintf("no edit %q: stella/changes lists them", p.EditID))
-	}
-	if p.Side == "before" {
-		return ContentResult{Text: string(before)}, nil
-	}
-	return ContentResult{Text: string(after)}, nil
-}
-
 func (s *Server) testRelease(ctx context.Context, p *TestReleaseParams) (struct{}, error) {
 	if _, err := s.sessions(ctx); err != nil {
 		return struct{}{}, err
@@ -166,7 +142,7 @@ func (s *Server) testRelease(ctx context.Context, p *TestReleaseParams) (struct{
 // wrongly is the parameters' fault, the rest failed.
 func sessionError(err error) error {
 	switch {
-	case errors.Is(err, agent.ErrNoSession), errors.Is(err, agent.ErrEmptyPrompt):
+	case errors.Is(err, agent.ErrNoSession), errors.Is(err, agent.ErrEmptyPrompt), errors.Is(err, agent.ErrNoEdits):
 		return jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
 	default:
 		return err

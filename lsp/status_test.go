@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stella-ls/stella-ls/agent"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -108,4 +109,22 @@ func TestAskCommandForPlainClients(t *testing.T) {
 		t.Errorf("prompts %+v", f.prompts)
 	}
 	c.method("window/showMessage")
+}
+
+func TestReviewAndUndo(t *testing.T) {
+	c := startClient(t, testSetup{sessions: &fakeSessions{list: []agent.Info{{ID: "s-new"}, {ID: "s-1", Turns: 2}}}})
+	r := c.call("stella/changes", map[string]any{"sessionId": "s-1"})
+	if got := into[ChangesResult](t, r.Result); len(got.Files) != 1 || got.Files[0].Edits[0] != "s-1/e1" || got.Files[0].URI != "file:///w/a" || !got.Files[0].Undoable {
+		t.Errorf("%s %+v", r.Result, r.Error)
+	}
+	r = c.call("stella/undo", map[string]any{"sessionId": "s-1"})
+	if got := into[UndoResult](t, r.Result); len(got.Undone) != 1 || len(got.Refused) != 1 || !strings.Contains(string(got.Refused[0]), "stale_base") {
+		t.Errorf("%s %+v", r.Result, r.Error)
+	}
+	if r = c.call("stella/undo", map[string]any{"sessionId": "s-1", "edit": "e9"}); r.Error == nil || r.Error.Code != -32602 {
+		t.Errorf("no such edit: %+v", r.Error)
+	}
+	if r = c.call("workspace/executeCommand", map[string]any{"command": "stella.server.undo"}); r.Error != nil || !strings.Contains(string(r.Result), "file:///w/a") {
+		t.Errorf("%s %+v", r.Result, r.Error)
+	}
 }
