@@ -20,9 +20,7 @@ func checkOf40KB(ctx context.Context, _ string) (figure, error) {
 	f := figure{
 		what: "guard check of a closed 40 KB file", control: "read and sha256",
 		bar: "ratio at most 1.2",
-		met: func(f figure) bool {
-			return float64(quantile(f.samples, 0.5)) <= 1.2*float64(quantile(f.against, 0.5))
-		},
+		met: func(f figure) bool { return f.ratio() <= 1.2 },
 	}
 	s, err := newStage(map[string]any{})
 	defer s.remove()

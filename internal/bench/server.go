@@ -173,9 +173,9 @@ func keystrokeToStatus(ctx context.Context, server string) (figure, error) {
 	}
 	at := len(ed.Records())
 	for i := range 400 {
-		want, act := `"stale"`, func() error { return ed.Insert(path, 10, 1, "x") }
+		want, act := `"state":"stale"`, func() error { return ed.Insert(path, 10, 1, "x") }
 		if i%2 == 1 {
-			want, act = `"fresh"`, func() error { return ed.Undo(path) }
+			want, act = `"state":"fresh"`, func() error { return ed.Undo(path) }
 		}
 		begin := time.Now()
 		if err := act(); err != nil {

@@ -18,15 +18,11 @@ const kept = 200
 func person(ctx context.Context, ed *fakeeditor.Editor, path string, c config, n int) (t tally, err error) {
 	begin := time.Now()
 	defer func() { t.Took = time.Since(begin) }()
-	pace := time.NewTicker(time.Second * time.Duration(c.Burst) / time.Duration(c.Rate))
-	defer pace.Stop()
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := 0; t.Typed < n; i++ {
-		if t.Typed > 0 && t.Typed%c.Burst < 2 {
-			select {
-			case <-pace.C:
-			case <-ctx.Done():
-				return t, context.Cause(ctx)
+		if t.Typed%c.Burst < 2 {
+			if err := rest(ctx, begin.Add(c.at(t.Typed))); err != nil {
+				return t, err
 			}
 		}
 		if err := ed.Insert(path, 1+r.IntN(kept), 1, line(i)); err != nil {
@@ -49,6 +45,25 @@ func person(ctx context.Context, ed *fakeeditor.Editor, path string, c config, n
 		}
 	}
 	return t, nil
+}
+
+// at is when, after the beginning, change number n is due. Every second holds
+// Rate changes in bursts, and ends in a rest as long as three tenths of it: the
+// moment in which an edit can land, and the next burst falls right into others.
+func (c config) at(n int) time.Duration {
+	whole, part := n/c.Rate, n%c.Rate
+	return time.Duration(whole)*time.Second + time.Duration(part)*7*time.Second/time.Duration(10*c.Rate)
+}
+
+func rest(ctx context.Context, until time.Time) error {
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func line(i int) string { return fmt.Sprintf("# person %d.\n", i) }
