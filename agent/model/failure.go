@@ -11,19 +11,23 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stella-ls/stella-ls/internal/secret"
 )
 
-// keyShaped finds what looks like a credential, whoever it belongs to.
-var keyShaped = regexp.MustCompile(`(?i)\bsk-[a-z0-9_-]{8,}|\bBearer\s+[^\s"'\\,;]{8,}|\b(?:x-api-key|api[-_]?key|authorization)["']?\s*[:=]\s*["']?[^\s"'\\,;]{8,}`)
+// header finds credentials in a dump of request headers, whatever they look
+// like; package secret knows the shapes of the rest.
+var header = regexp.MustCompile(`(?i)\bBearer\s+[^\s"'\\,;]{8,}|\b(?:x-api-key|authorization)["']?\s*[:=]\s*["']?[^\s"'\\,;]{8,}`)
 
-// redact removes keys from text: those given, in whole, and what is shaped like one.
+// redact removes keys from text: those given, wherever they stand, and what is
+// shaped like one.
 func redact(text string, keys ...string) string {
 	for _, k := range keys {
 		if len(k) >= 4 {
-			text = strings.ReplaceAll(text, k, "[key]")
+			text = strings.ReplaceAll(text, k, secret.Masked)
 		}
 	}
-	return keyShaped.ReplaceAllString(text, "[key]")
+	return secret.Mask(header.ReplaceAllString(text, secret.Masked))
 }
 
 // bounded keeps what an error quotes of a server short and on one line.

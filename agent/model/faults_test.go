@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stella-ls/stella-ls/internal/secret"
 )
 
 // P01: the stream ends inside `{"path": "a`, in every way a stream can end.
@@ -283,7 +285,7 @@ func TestKeysStayOut(t *testing.T) {
 			if strings.Contains(everything, "THESECRETPART") {
 				t.Errorf("the key is in: %s", everything)
 			}
-			if !strings.Contains(e.Message, "you sent") || !strings.Contains(e.Message, "[key]") {
+			if !strings.Contains(e.Message, "you sent") || !strings.Contains(e.Message, secret.Masked) {
 				t.Errorf("message %q", e.Message)
 			}
 		}
@@ -292,10 +294,10 @@ func TestKeysStayOut(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	for in, want := range map[string]string{
-		"key abcd1234 here":                         "key [key] here",
-		"Authorization: Bearer xyzxyzxyz":           "Authorization: [key]",
-		"got sk-proj-aaaaaaaaaaaa, sorry":           "got [key], sorry",
-		`{"x-api-key": "qqqqqqqqqqqq"}`:             `{"[key]"}`,
+		"key abcd1234 here":                         "key [masked] here",
+		"Authorization: Bearer xyzxyzxyz":           "Authorization: [masked]",
+		"got sk-proj-aaaaaaaaaaaaaaaa, sorry":       "got [masked], sorry",
+		`{"x-api-key": "qqqqqqqqqqqq"}`:             `{"[masked]"}`,
 		"nothing to hide, the task-force-one cares": "nothing to hide, the task-force-one cares",
 	} {
 		if got := redact(in, "abcd1234"); got != want {
