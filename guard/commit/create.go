@@ -50,15 +50,11 @@ func (e *Engine) create(req Request, meta func(*os.File) error) (res Result, err
 		return Result{}, err
 	}
 	defer in.done()
-	f, err := e.writeTemp(d, temp, req.Candidate, perm, meta)
+	f, err := e.writeTemp(d, in, req.Candidate, perm, meta)
 	if err != nil {
 		return Result{}, err
 	}
 	defer f.Close()
-	if err := in.ready(); err != nil {
-		d.unlink(temp)
-		return Result{}, err
-	}
 	e.hook("create-ready")
 	if err := placeNew(d, temp, d, base); err != nil {
 		d.unlink(temp)

@@ -3,7 +3,6 @@ package commit
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,7 +58,7 @@ func (e *Engine) recoverBox(ctx context.Context, dir string) ([]Rescued, error) 
 	if lockFile(lock) != nil {
 		return nil, nil // alive
 	}
-	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	names, err := filepath.Glob(filepath.Join(dir, "*.intent"))
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +85,11 @@ func (e *Engine) recoverBox(ctx context.Context, dir string) ([]Rescued, error) 
 }
 
 func (e *Engine) recoverIntent(ctx context.Context, box *intents, name string) ([]Rescued, error) {
-	line, err := os.ReadFile(name)
-	if err != nil {
+	in, err := readIntent(name)
+	if in == nil || err != nil {
 		return nil, err
 	}
-	in := &intent{}
-	if json.Unmarshal(line, in) != nil {
-		// Only an intent's first form is ever torn, and nothing was made before it was whole.
-		return nil, os.Remove(name)
-	}
-	in.box = box
+	in.box, in.slot = box, filepath.Base(name)
 	var out []Rescued
 	switch in.Op {
 	case "in-place":

@@ -145,7 +145,7 @@ func (t *attempt) makeCandidate() error {
 	}
 	t.e.hook("intent-prepared")
 	var err error
-	if t.new, err = t.e.writeTemp(t.d, t.temp, t.req.Candidate, 0o600, func(f *os.File) (err error) {
+	if t.new, err = t.e.writeTemp(t.d, t.in, t.req.Candidate, 0o600, func(f *os.File) (err error) {
 		t.res.Warnings, err = copyMeta(f, t.old, t.oldInfo)
 		return err
 	}); err != nil {
@@ -154,16 +154,15 @@ func (t *attempt) makeCandidate() error {
 	if t.newInfo, err = fstat(t.new); err != nil {
 		return err
 	}
-	if err := t.in.ready(); err != nil {
-		return err
-	}
 	t.e.hook("intent-ready")
 	return nil
 }
 
-// writeTemp makes a durable sibling and returns it open for reading only: a
-// file that is open for writing here could not be leased here.
-func (e *Engine) writeTemp(d *dir, name string, content []byte, perm fs.FileMode, meta func(*os.File) error) (*os.File, error) {
+// writeTemp makes the sibling that in names, and both of them durable at the same
+// time. It returns the sibling open for reading only: a file that is open for
+// writing here could not be leased here.
+func (e *Engine) writeTemp(d *dir, in *intent, content []byte, perm fs.FileMode, meta func(*os.File) error) (*os.File, error) {
+	name := in.Temps[0]
 	w, err := d.create(name, perm)
 	if err != nil {
 		return nil, err
@@ -173,8 +172,14 @@ func (e *Engine) writeTemp(d *dir, name string, content []byte, perm fs.FileMode
 	if err == nil && meta != nil {
 		err = meta(w)
 	}
+	e.hook("temp-filled")
+	if err == nil {
+		synced := make(chan error, 1)
+		go func() { synced <- w.Sync() }()
+		err = errors.Join(in.ready(), <-synced)
+	}
 	i, statErr := fstat(w)
-	err = errors.Join(err, statErr, w.Sync(), w.Close())
+	err = errors.Join(err, statErr, w.Close())
 	var r *os.File
 	if err == nil {
 		r, err = d.openSame(name, i.id)
