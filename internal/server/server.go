@@ -12,6 +12,7 @@ import (
 	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/record"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 	"github.com/stella-ls/stella-ls/lsp"
 )
@@ -59,10 +60,15 @@ type parts struct {
 	graph    *graph.Graph
 	memory   *memory.Memory
 	manager  *agent.Manager
+	record   *record.Store // nil: it could not be opened, or no folder is
 }
 
 func (p *parts) close(ctx context.Context) error {
-	return errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.graph.Close(), p.models.close())
+	err := errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.graph.Close(), p.models.close())
+	if p.record != nil {
+		err = errors.Join(err, p.record.Close())
+	}
+	return err
 }
 
 // build makes everything that sessions need.
@@ -82,7 +88,9 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	if p.graph, err = openGraph(o, op); err != nil {
 		return nil, err
 	}
+	recorder := p.openRecord(o, op)
 	g, err := guard.New(guard.Options{
+		Recorder:   recorder,
 		Syntax:     p.graph,
 		Workspace:  op.Workspace,
 		StateDir:   o.Home,
@@ -110,7 +118,12 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		Settings:  func() config.Recall { return p.settings.get().Recall },
 		Report:    func(sentence string) { op.Log.Info(sentence) },
 	})
+	var sessions func() (*record.Store, error)
+	if p.record != nil {
+		sessions = func() (*record.Store, error) { return p.record, nil }
+	}
 	p.manager = agent.NewManager(agent.Options{
+		Record:    sessions,
 		Context:   p.memory,
 		Graph:     graphTool{p.graph},
 		Workspace: op.Workspace,
@@ -123,6 +136,22 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		Log:       op.Log,
 	})
 	return p, nil
+}
+
+// openRecord opens the durable work record. Without one sessions end with the
+// process and the human is told; nothing else depends on it.
+func (p *parts) openRecord(o Options, op lsp.Opening) guard.Recorder {
+	root := firstRoot(op.Workspace)
+	if root == "" {
+		return nil
+	}
+	store, err := record.Open(record.Options{Home: o.Home, Root: root})
+	if err != nil {
+		op.Tell("Stella: sessions of this run cannot be resumed later: " + err.Error())
+		return nil
+	}
+	p.record = store
+	return store
 }
 
 func firstRoot(ws *workspace.Workspace) string {
