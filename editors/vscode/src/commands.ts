@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { execFile } from 'node:child_process';
 import { findServer } from './bootstrap';
 import type { Ctx } from './ctx';
-import type { AskParams, ContextItem } from './protocol';
+import { Method, type AskParams, type ContextItem } from './protocol';
 
 /** Where a command without arguments was called: the selection in the active editor. */
 function here(): { uri: vscode.Uri; selection: vscode.Selection; symbol: string } | undefined {
@@ -61,6 +61,8 @@ export function registerCommands(ctx: Ctx): vscode.Disposable[] {
     on('restart', () => ctx.restart()),
     on('doctor', () => doctor(ctx)),
     on('showLog', () => ctx.log.show()),
+    // Only with the server's --test-hooks: lets a waiting scripted model go on.
+    on('test.release', (name = 'typed') => ctx.client?.sendRequest(Method.testRelease, { name })),
   ];
 }
 

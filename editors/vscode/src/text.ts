@@ -58,7 +58,3 @@ export function statusText(s: StatusCounts): string {
 export function backOff(n: number): number | undefined {
   return n > 5 ? undefined : Math.min(500 * 2 ** (n - 1), 8000);
 }
-
-export function escapeHtml(s: string): string {
-  return s.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-}
