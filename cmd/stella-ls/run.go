@@ -67,6 +67,9 @@ func run(ctx context.Context, e env) int {
 		help(e.stdout)
 		return exitOK
 	}
+	if len(e.args) == 1 && e.args[0] == "--version" && name == "serve" {
+		name = "version"
+	}
 	for _, sub := range subcommands {
 		if sub.name == name {
 			return sub.run(ctx, e)
