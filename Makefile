@@ -9,7 +9,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GOTEST  := go test -race -timeout 15m
 
-.PHONY: build race install demo test test-go test-nvim test-vscode lint bench torture scale clean editors
+help:
+	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile
+
+.PHONY: help build race install demo test test-go test-nvim test-vscode lint bench torture scale clean editors
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/stella-ls
