@@ -15,7 +15,7 @@ help:
 .PHONY: help build race install demo test test-go test-nvim test-vscode lint bench torture scale clean editors
 
 build:
-	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/stella-ls
+	go build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/stella-ls
 
 race:
 	go build -race -ldflags '-X main.version=$(VERSION)' -o $(RACEBIN) ./cmd/stella-ls
