@@ -12,7 +12,7 @@ import { backOff } from './text';
 
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel('Stella', { log: true });
-  readonly trace = vscode.window.createOutputChannel('Stella Trace');
+  readonly trace = vscode.window.createOutputChannel('Stella Trace', { log: true });
   readonly status = new StatusItem();
   readonly guarded = new Guarded(this.status);
   readonly stamps = new DiskStamps();
@@ -40,6 +40,7 @@ export class Ctx implements vscode.Disposable {
   private async startOnce(): Promise<void> {
     if (this.client?.state === State.Running) return;
     await this.stopClient();
+    this.status.set({ problem: undefined, starting: true });
     let binary;
     try {
       binary = await findServer(this.extension, this.log);
@@ -60,7 +61,7 @@ export class Ctx implements vscode.Disposable {
     try {
       await client.start();
       await client.setTrace(traceLevel());
-      this.status.set({ problem: undefined });
+      this.status.set({ problem: undefined, starting: false });
       this.log.info('the server runs');
       // Longer up than a crash loop would be: the next failure starts counting anew.
       this.timer = setTimeout(() => { this.failures = 0; }, 60_000);
@@ -76,7 +77,7 @@ export class Ctx implements vscode.Disposable {
       documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
       initializationOptions: { trusted: vscode.workspace.isTrusted, settings: conf.get<object>('settings', {}) },
       outputChannel: this.log,
-      traceOutputChannel: this.trace as vscode.LogOutputChannel,
+      traceOutputChannel: this.trace,
       synchronize: { configurationSection: 'stella' },
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),
@@ -106,7 +107,7 @@ export class Ctx implements vscode.Disposable {
 
   private failed(why: string): void {
     this.log.error(why);
-    this.status.set({ problem: 'not running' });
+    this.status.set({ problem: 'not running', starting: false });
     void vscode.window.showErrorMessage(`Stella: ${why}`, 'Restart', 'Show Log').then((a) => {
       if (a === 'Restart') void this.restart();
       if (a === 'Show Log') this.log.show();

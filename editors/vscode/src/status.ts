@@ -4,7 +4,7 @@ import { statusText, type StatusCounts } from './text';
 
 export class StatusItem implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('stella.status', vscode.StatusBarAlignment.Left, 50);
-  private state: StatusCounts = { running: false, step: 0, waiting: false, fresh: 0, stale: 0 };
+  private state: StatusCounts = { starting: true, running: false, step: 0, waiting: false, fresh: 0, stale: 0 };
 
   constructor() {
     this.item.name = 'Stella';

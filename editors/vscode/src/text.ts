@@ -30,11 +30,12 @@ export function sides(diff: string): { before: string; after: string } {
   return { before: before.join('\n') + '\n', after: after.join('\n') + '\n' };
 }
 
-export interface StatusCounts { running: boolean; step: number; waiting: boolean; fresh: number; stale: number; problem?: string }
+export interface StatusCounts { starting?: boolean; running: boolean; step: number; waiting: boolean; fresh: number; stale: number; problem?: string }
 
 /** What the status bar says: words, never colour alone. */
 export function statusText(s: StatusCounts): string {
   if (s.problem !== undefined) return `$(warning) stella: ${s.problem}`;
+  if (s.starting === true) return '$(sync~spin) stella: starting';
   const parts: string[] = [];
   let icon = '$(eye)';
   if (s.waiting) {

@@ -7,7 +7,7 @@
 //
 // Environment: CODE_SERVER_DIR, STELLA_SHOTS (see scripts/test-vscode.sh).
 import assert from 'node:assert/strict';
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startCodeServer } from './code-server.mjs';
@@ -47,11 +47,12 @@ const cs = await startCodeServer({
   settings: {
     'stella.settings': { model: { provider: 'script', script } },
     'stella.server.extraArgs': ['--test-hooks'],
+    'stella.trace.server': 'verbose',
     'workbench.editor.enablePreview': false,
   },
 });
 const { page } = cs;
-page.setDefaultTimeout(30000);
+page.setDefaultTimeout(60000);
 let passed = 0, failed = 0;
 const step = async (name, f) => {
   if (failed) return;
@@ -60,7 +61,7 @@ const step = async (name, f) => {
   catch (e) { failed++; console.log(`FAIL ${name}\n${e.stack}`); }
   await page.screenshot({ path: path.join(shots, `${String(passed + failed).padStart(2, '0')}-${name.replace(/\W+/g, '-')}.png`) }).catch(() => {});
 };
-const until = async (what, f, ms = 20000) => {
+const until = async (what, f, ms = 60000) => {
   for (const end = Date.now() + ms; ;) {
     const v = await f();
     if (v) return v;
@@ -162,7 +163,11 @@ try {
     await page.keyboard.press('Escape');
   });
 } finally {
-  if (failed) console.log(cs.log().slice(-4000), await page.locator('.notification-list-item-message').allInnerTexts().catch(() => ''));
+  if (failed) {
+    console.log(await page.locator('.notification-list-item-message').allInnerTexts().catch(() => ''));
+    const logs = (await readdir(path.join(cs.home, 'data', 'logs'), { recursive: true })).filter((f) => /Stella[^/]*\.log$/.test(f));
+    for (const f of logs) console.log(`-- ${f}\n${(await readFile(path.join(cs.home, 'data', 'logs', f), 'utf8')).slice(-6000)}`);
+  }
   await cs.stop();
   await rm(work, { recursive: true, force: true, maxRetries: 5 });
 }
