@@ -71,6 +71,14 @@ export class Ctx implements vscode.Disposable {
     }
   }
 
+  /** The settings changed: the server gets its own sections, not this extension's. */
+  async settingsChanged(): Promise<void> {
+    if (this.client?.state !== State.Running) return;
+    const settings = vscode.workspace.getConfiguration('stella').get<object>('settings', {});
+    await this.client.sendNotification('workspace/didChangeConfiguration', { settings: { stella: settings } });
+    await this.client.setTrace(traceLevel());
+  }
+
   private options(): LanguageClientOptions {
     const conf = vscode.workspace.getConfiguration('stella');
     return {
@@ -78,7 +86,6 @@ export class Ctx implements vscode.Disposable {
       initializationOptions: { trusted: vscode.workspace.isTrusted, settings: conf.get<object>('settings', {}) },
       outputChannel: this.log,
       traceOutputChannel: this.trace,
-      synchronize: { configurationSection: 'stella' },
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),
         // Restarting is ours: with back-off, one at a time, and a button at the end.

@@ -16,6 +16,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   context.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => void c.restart()));
   context.subscriptions.push(vscode.workspace.onDidChangeConfiguration((e) => {
     if (e.affectsConfiguration('stella.server')) void c.restart();
+    else if (e.affectsConfiguration('stella')) void c.settingsChanged();
   }));
   await c.start();
   return { ctx: c };

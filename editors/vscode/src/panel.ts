@@ -14,6 +14,8 @@ const kept = 5000;
 
 export class TranscriptPanel implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
+  /** The page listens; what was sent before is replayed when it says so. */
+  private ready = false;
   private messages: PanelMessage[] = [];
   private readonly refusals: Refusal[] = [];
 
@@ -29,17 +31,23 @@ export class TranscriptPanel implements vscode.Disposable {
       this.panel.reveal(undefined, true);
       return;
     }
-    const panel = vscode.window.createWebviewPanel('stella.transcript', 'Stella', { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, { enableScripts: true, localResourceRoots: [] });
+    const panel = vscode.window.createWebviewPanel('stella.transcript', 'Stella', { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, { enableScripts: true, localResourceRoots: [], retainContextWhenHidden: true });
     this.panel = panel;
     panel.webview.html = panelHtml(randomBytes(16).toString('base64'));
     panel.webview.onDidReceiveMessage((m: { type: string; refusal?: number; text?: string }) => {
-      if (m.type === 'ready') for (const old of this.messages) void panel.webview.postMessage(old);
+      if (m.type === 'ready') {
+        this.ready = true;
+        for (const old of this.messages) void panel.webview.postMessage(old);
+      }
       if (m.type === 'stop') this.onStop();
       if (m.type === 'ask' && m.text) this.onAsk(m.text);
       const r = m.type === 'diff' && m.refusal !== undefined ? this.refusals[m.refusal] : undefined;
       if (r) this.onRefusal(r);
     });
-    panel.onDidDispose(() => { this.panel = undefined; });
+    panel.onDidDispose(() => {
+      this.panel = undefined;
+      this.ready = false;
+    });
   }
 
   prompt(_session: string, text: string, steer: boolean): void { this.send({ type: 'prompt', text, steer }); }
@@ -69,7 +77,7 @@ export class TranscriptPanel implements vscode.Disposable {
 
   clear(): void {
     this.messages = [];
-    void this.panel?.webview.postMessage({ type: 'clear' });
+    if (this.ready) void this.panel?.webview.postMessage({ type: 'clear' });
   }
 
   /** Everything shown so far, for tests. */
@@ -78,7 +86,7 @@ export class TranscriptPanel implements vscode.Disposable {
   private send(m: PanelMessage): void {
     this.messages.push(m);
     if (this.messages.length > kept) this.messages.splice(0, this.messages.length - kept);
-    void this.panel?.webview.postMessage(m);
+    if (this.ready) void this.panel?.webview.postMessage(m);
   }
 
   dispose(): void { this.panel?.dispose(); }

@@ -94,10 +94,13 @@ try {
   });
   await step('the status item is idle', () => until(statusText, async () => (await statusText()).includes('stella: idle')));
   await step('ask from a code action', async () => {
-    await line(1).click({ position: { x: 60, y: 8 } });
-    await page.keyboard.press('Control+.');
     const action = page.locator('.action-widget .monaco-list-row', { hasText: 'Ask Stella' });
-    await action.waitFor();
+    await until('the menu', async () => {
+      await line(1).click({ position: { x: 60, y: 8 } });
+      await page.locator('.monaco-editor.focused').first().waitFor();
+      await page.keyboard.press('Control+.');
+      return action.first().waitFor({ timeout: 5000 }).then(() => true, () => false);
+    });
     await page.screenshot({ path: path.join(shots, 'code-actions.png') });
     await action.first().click();
     await quickInput.waitFor();
