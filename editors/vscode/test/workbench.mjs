@@ -138,19 +138,21 @@ try {
     await until(statusText, async () => /stella: idle, 1 guarded$/.test((await statusText()).trim()));
   });
   await step('the edit landed beside the typing, unsaved', async () => {
-    await until('edit', async () => (await text(line(3))).trim() === 'return 75');
-    assert.equal((await text(line(0))).trim(), '# mine');
-    await page.locator('.tab.dirty', { hasText: 'pricing.py' }).waitFor();
+    // The lines stand in the page in the order in which they were made.
+    const shown = async () => (await page.locator('.editor-instance .view-lines .view-line').allInnerTexts()).map((t) => t.replaceAll('\u00a0', ' ').trim());
+    await until(async () => (await shown()).join('|'), async () => (await shown()).includes('return 75'));
+    assert.ok((await shown()).includes('# mine'), 'the typing');
+    await page.locator('.tab.dirty[data-resource-name="pricing.py"]').waitFor();
     assert.match(await readFile(file, 'utf8'), /return 80/, 'the disk is the person’s');
   });
   await step('the difference opens in a diff editor', async () => {
     await transcript.getByRole('button', { name: 'Open the difference' }).click();
     await page.locator('.monaco-diff-editor').first().waitFor();
     await page.locator('.tab', { hasText: 'seen by the session' }).waitFor();
-    await page.keyboard.press('Control+Tab');
   });
   await step('after a save, a session’s edit is saved too', async () => {
-    await page.locator('.tab', { hasText: 'pricing.py' }).first().click();
+    await page.locator('.tab[data-resource-name="pricing.py"]').first().click();
+    await line(0).click();
     await page.keyboard.press('Control+S');
     await until('saved', async () => (await readFile(file, 'utf8')).startsWith('# mine'));
     await palette('Stella: Ask');
@@ -158,7 +160,7 @@ try {
     await page.keyboard.press('Enter');
     await transcript.getByText('Saved.').waitFor();
     await until('on disk', async () => (await readFile(file, 'utf8')).includes('return 110'));
-    assert.equal(await page.locator('.tab.dirty', { hasText: 'pricing.py' }).count(), 0);
+    assert.equal(await page.locator('.tab.dirty[data-resource-name="pricing.py"]').count(), 0);
   });
   await step('the menu of the status item', async () => {
     await status.click();
