@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# The graph at a million lines: cold index against the floor, warm start, memory.
+#
+#   scripts/scale.sh SERVER-BINARY
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if [ ! -d internal/graphbench ]; then echo "internal/graphbench is not there" >&2; exit 1; fi
+exec go run ./internal/graphbench -lines 1000000
