@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -74,7 +75,7 @@ func (s *Server) commandNames() []string {
 		}
 	}
 	sort.Strings(names)
-	return names
+	return slices.Compact(names) // a name registered twice keeps VS Code's client from starting
 }
 
 func (s *Server) commands() map[string]command {
