@@ -16,7 +16,7 @@ var ErrNoEdits = errors.New("nothing to undo: no such turn or edit, or it was un
 // Changes lists the files that a session's edits changed and that were not taken
 // back. turnID is "t3"; "" is all turns.
 func (m *Manager) Changes(ctx context.Context, session, turnID string) ([]guard.FileChange, error) {
-	s, err := m.get(session)
+	s, err := m.find(ctx, session)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (m *Manager) Changes(ctx context.Context, session, turnID string) ([]guard.
 // last turn that changed anything. It runs under the guard, also while the
 // session works.
 func (m *Manager) Undo(ctx context.Context, session, turnID, edit string) ([]guard.Undone, error) {
-	s, err := m.get(session)
+	s, err := m.find(ctx, session)
 	if err != nil {
 		return nil, err
 	}

@@ -122,8 +122,10 @@ func TestTrustIsRemembered(t *testing.T) {
 	}
 }
 
-func TestAskHeadless(t *testing.T) {
-	cmd := command(t, "ask", "--json", "raise it", "--root", ".")
+// scripted is a command in a workspace with a.txt and a script that raises it.
+func scripted(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, args...)
 	script := filepath.Join(cmd.Dir, "script.yaml")
 	write(t, script, `
 turns:
@@ -140,6 +142,26 @@ turns:
 			write(t, filepath.Join(home, "settings.toml"), fmt.Sprintf("[model]\nprovider = \"script\"\nscript = %q\n", script))
 		}
 	}
+	return cmd
+}
+
+// in runs another command in the place of the first.
+func in(t *testing.T, first *exec.Cmd, args ...string) result {
+	t.Helper()
+	cmd := command(t, args...)
+	cmd.Dir, cmd.Env = first.Dir, first.Env
+	return runMain(t, cmd)
+}
+
+func holds(t *testing.T, cmd *exec.Cmd, want string) {
+	t.Helper()
+	if b, _ := os.ReadFile(filepath.Join(cmd.Dir, "a.txt")); string(b) != want {
+		t.Errorf("the file holds %q, want %q", b, want)
+	}
+}
+
+func TestAskHeadlessThenUndoInAnotherProcess(t *testing.T) {
+	cmd := scripted(t, "ask", "--json", "raise it", "--root", ".")
 	r := runMain(t, cmd)
 	var got struct{ SessionID, Stop, Text string }
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != 0 {
@@ -148,8 +170,22 @@ turns:
 	if got.Stop != "end_turn" || got.Text != "Raised." || got.SessionID == "" {
 		t.Errorf("%+v", got)
 	}
-	if b, _ := os.ReadFile(filepath.Join(cmd.Dir, "a.txt")); string(b) != "2\n" {
-		t.Errorf("the file holds %q", b)
+	holds(t, cmd, "2\n")
+	if r := in(t, cmd, "sessions", "list", "--json"); r.code != 0 || !strings.Contains(r.out, got.SessionID) {
+		t.Errorf("list: %+v", r)
+	}
+	if r := in(t, cmd, "sessions", "show", got.SessionID); r.code != 0 || !strings.Contains(r.out, "raise it") || !strings.Contains(r.out, "Raised.") {
+		t.Errorf("show: %+v", r)
+	}
+	if r := in(t, cmd, "sessions", "undo", got.SessionID); r.code != 0 || !strings.Contains(r.out, "undone") {
+		t.Errorf("undo: %+v", r)
+	}
+	holds(t, cmd, "1\n")
+	if r := in(t, cmd, "sessions", "undo", got.SessionID); r.code != 1 || !strings.Contains(r.stderr, "nothing to undo") {
+		t.Errorf("a second undo: %+v", r)
+	}
+	if r := in(t, cmd, "sessions", "show", "s-none"); r.code != 2 {
+		t.Errorf("no such session: %+v", r)
 	}
 }
 

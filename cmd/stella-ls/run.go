@@ -43,6 +43,7 @@ var subcommands = []subcommand{
 	{"graph", "definitions|references NAME [--path FILE] | imports|importers|neighbors FILE", graphCommand},
 	{"init", "[--root DIR] [--no-model]", initCommand},
 	{"memory", "list | show | validate | promote | unquarantine | forget | history | lift [ID]", memoryCommand},
+	{"sessions", "list | show ID | resume ID | undo ID [--turn T] [--edit E]", sessionsCommand},
 	{"recover", "list | restore ID", recoverCommand},
 	{"trust", "[DIR] [--revoke]", trustCommand},
 	{"doctor", "[--json]", doctor},
@@ -52,10 +53,9 @@ var subcommands = []subcommand{
 // absent are commands of the design whose parts this build does not have; they
 // say so instead of pretending.
 var absent = map[string]string{
-	"sessions": "the work record, which keeps sessions after their server has ended",
-	"ocp":      "the OCP host and provider",
-	"mcp":      "the MCP server",
-	"acp":      "the agent client protocol",
+	"ocp": "the OCP host and provider",
+	"mcp": "the MCP server",
+	"acp": "the agent client protocol",
 }
 
 func run(ctx context.Context, e env) int {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"sync"
 
@@ -15,13 +16,14 @@ type models struct {
 	env      func(string) string
 	settings func() config.Settings
 	gate     *script.Gate
+	lookOnly bool
 
 	mu   sync.Mutex // guards made
 	made map[config.Model]model.Model
 }
 
 func newModels(o Options, settings func() config.Settings) *models {
-	m := &models{env: o.Env, settings: settings, made: map[config.Model]model.Model{}}
+	m := &models{env: o.Env, settings: settings, lookOnly: o.LookOnly, made: map[config.Model]model.Model{}}
 	if o.TestHooks {
 		m.gate = &script.Gate{}
 	}
@@ -39,6 +41,9 @@ func (m *models) get(name string) (model.Model, error) {
 		return made, nil
 	}
 	made, err := model.Choose(c, m.env, model.Options{Gate: m.gate})
+	if err != nil && m.lookOnly {
+		return noModel{err}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,4 +65,13 @@ func (m *models) close() error {
 		failed = errors.Join(failed, model.Close(made))
 	}
 	return failed
+}
+
+// noModel stands for a model that could not be made.
+type noModel struct{ err error }
+
+func (n noModel) Name() string { return "none" }
+
+func (n noModel) Stream(context.Context, model.Request, func(model.Event)) (model.Response, error) {
+	return model.Response{}, n.err
 }

@@ -25,6 +25,9 @@ type Options struct {
 	Env  func(string) string
 	// Trust trusts the workspace for this run.
 	Trust bool
+	// LookOnly opens recorded sessions also where no model is configured: they
+	// can be read and undone, not prompted.
+	LookOnly bool
 	// TestHooks lets scripts wait for stella/test/release.
 	TestHooks bool
 	Log       slog.Handler
