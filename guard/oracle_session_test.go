@@ -90,7 +90,7 @@ func (w *world) sawNow(now content, whole bool) {
 	if !w.known {
 		w.sawDisk, w.sawAbsent = nil, false
 	}
-	w.known, w.saw, w.sawWhole = true, now, whole
+	w.known, w.saw, w.sawWhole, w.under = true, now, whole, nil
 }
 
 func (c content) plain() string {
@@ -208,6 +208,9 @@ func (w *world) checkCauses(r Result, base given) error {
 		return fmt.Errorf("no cause")
 	}
 	for _, c := range r.ChangedBy {
+		if c == "buffer discarded" {
+			break // the texts end here; what happened on disk before the next load is not joined to them
+		}
 		if !w.can.CompareAndSet {
 			break // what was written beneath a buffer and loaded later has no name
 		}
@@ -243,8 +246,9 @@ func (w *world) applied(r Result, after string, before content, wasClean bool, d
 		if before.text && !wasClean {
 			return fmt.Errorf("written beneath a dirty buffer")
 		}
-		w.disk, w.under = &d, w.text
+		w.disk = &d
 		w.sawNow(content{false, d}, w.sawWhole)
+		w.under = w.text
 		w.sawDisk, w.sawAbsent = &d, false
 	}
 	w.bases = append(w.bases, given{base: r.Base, is: w.saw, outside: w.saw.text && (w.disk == nil || w.pair == nil || *w.disk != w.pair.disk)})
