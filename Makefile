@@ -52,8 +52,9 @@ lint:
 bench: build
 	scripts/bench.sh $(BIN)
 
-torture:
+torture: build
 	go run ./internal/torture
+	go run ./internal/torture/openfile -server $(BIN)
 
 scale: build
 	scripts/scale.sh $(BIN)
