@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/stella-ls/stella-ls/agent/memory"
 	"github.com/stella-ls/stella-ls/agent/model"
 	"github.com/stella-ls/stella-ls/contextengine"
 	"github.com/stella-ls/stella-ls/contextengine/cli"
+	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 func initCommand(ctx context.Context, e env) int   { return cli.Init(ctx, contextEnv(e)) }
@@ -29,5 +34,24 @@ func contextEnv(e env) cli.Env {
 			}
 			return memory.Ask(m), nil
 		},
+		Index: func(ctx context.Context, root string) error { return fillGraph(ctx, e, root) },
 	}
+}
+
+// fillGraph indexes a workspace once, so that the first question finds an index.
+func fillGraph(ctx context.Context, e env, root string) error {
+	home, err := config.Home(e.getenv)
+	if err != nil {
+		return err
+	}
+	g, err := graph.Open(graph.Options{
+		Workspace: workspace.New(workspace.Options{Roots: []string{root}}),
+		CacheDir:  filepath.Join(home, "cache", "graph"), NoWatch: true,
+		Notice: func(text string) { fmt.Fprintln(e.stderr, text) },
+	})
+	if err != nil {
+		return err
+	}
+	g.Start(ctx)
+	return errors.Join(g.Wait(ctx), g.Close())
 }
