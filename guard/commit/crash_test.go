@@ -296,6 +296,25 @@ func TestRecoverLeavesTheLiving(t *testing.T) {
 	first.Close(bg)
 }
 
+// FuzzTorn: wherever a write in place is cut off, the file is told from an edited one.
+func FuzzTorn(f *testing.F) {
+	f.Add([]byte("one\ntwo\n"), []byte("three"), 3)
+	f.Add([]byte(baseText[:2000]), []byte(oursText[:900]), 600)
+	f.Add([]byte{}, []byte("x"), 0)
+	f.Fuzz(func(t *testing.T, before, after []byte, cut int) {
+		if cut < 0 || cut > len(after) {
+			t.Skip()
+		}
+		now := append([]byte{}, after[:cut]...)
+		if cut < len(before) {
+			now = append(now, before[cut:]...)
+		}
+		if !torn(now, before, after) {
+			t.Errorf("cut at %d of %d over %d is not seen as torn", cut, len(after), len(before))
+		}
+	})
+}
+
 func TestRecoverTornInPlace(t *testing.T) {
 	for name, c := range map[string]struct{ now, want string }{
 		"killed half way":     {oursText[:20000] + baseText[20000:], baseText},

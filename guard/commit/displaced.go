@@ -18,6 +18,7 @@ import (
 const (
 	keepDisplaced = 90 * 24 * time.Hour // entries younger than this are never pruned
 	indexName     = "index.jsonl"
+	lockWait      = 20 * time.Second // additions take milliseconds, a prune of a large index a second
 )
 
 // Displaced is the store of file versions that were pushed aside: one file of
@@ -46,8 +47,11 @@ func (s *Displaced) Add(path, why string, content []byte, mode fs.FileMode) (Ent
 		ID: newID(), Path: path, When: s.clock().UTC(), Why: why,
 		Digest: workspace.DigestOf(content), Size: int64(len(content)), Mode: mode.Perm(),
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock()
+	if err != nil {
+		return Entry{}, fmt.Errorf("displaced store: %w", err)
+	}
+	defer unlock()
 	if err := s.putBlob(e.Digest, content); err != nil {
 		return Entry{}, fmt.Errorf("displaced store: %w", err)
 	}
@@ -59,6 +63,25 @@ func (s *Displaced) Add(path, why string, content []byte, mode fs.FileMode) (Ent
 		return Entry{}, fmt.Errorf("displaced store: %w", err)
 	}
 	return e, nil
+}
+
+// lock keeps other threads and other processes out: a Prune rewrites the index
+// that an Add appends to.
+func (s *Displaced) lock() (unlock func(), err error) {
+	s.mu.Lock()
+	f, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	for end := time.Now().Add(lockWait); lockFile(f) != nil; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			f.Close()
+			s.mu.Unlock()
+			return nil, fmt.Errorf("another process has kept %s locked for %s", f.Name(), lockWait)
+		}
+	}
+	return func() { f.Close(); s.mu.Unlock() }, nil
 }
 
 func (s *Displaced) blob(d Digest) string {
@@ -125,8 +148,11 @@ func (s *Displaced) Read(e Entry) ([]byte, error) {
 
 // Prune forgets entries older than 90 days and returns how many.
 func (s *Displaced) Prune() (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock()
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
 	all, err := s.List()
 	if err != nil {
 		return 0, err

@@ -225,7 +225,12 @@ func (e *Engine) recoverInPlace(ctx context.Context, in *intent) ([]Rescued, err
 		return nil, nil
 	}
 	if torn(now, before, after) {
-		return []Rescued{{Path: in.Path, What: in.Path + " was half written; its former content is back"}}, e.fill(f, before)
+		kept, err := e.store.Add(in.Path, "half written when the program ended", now, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		return []Rescued{{Path: in.Path, Entry: &kept,
+			What: fmt.Sprintf("%s was half written; its former content is back, the half is kept as %s", in.Path, kept.ID)}}, e.fill(f, before)
 	}
 	entry, err := e.store.Add(in.Path, "former content of an interrupted write", before, 0o600)
 	if err != nil {
@@ -238,11 +243,9 @@ func (e *Engine) recoverInPlace(ctx context.Context, in *intent) ([]Rescued, err
 // torn reports whether now can be what a crash left of writing after over before.
 // A process that is killed tears at a byte, a machine that stops at blocks.
 func torn(now, before, after []byte) bool {
-	if len(now) != max(len(before), len(after)) && len(now) != len(after) && len(now) != len(before) {
-		// Longer files are extended as the write goes: any length in between can be met.
-		if len(now) < min(len(before), len(after)) || len(now) > max(len(before), len(after)) {
-			return false
-		}
+	// A file is extended as the write goes: any length in between can be met.
+	if len(now) < min(len(before), len(after)) || len(now) > max(len(before), len(after)) {
+		return false
 	}
 	const block = 512
 	for at := 0; at < len(now); at += block {
