@@ -41,7 +41,7 @@ func (e *Engine) recordEpisode(ctx context.Context, t Turn, taxonomy files.Taxon
 	return s.Write(ctx, "episode", func(tx *store.Tx) error {
 		_, err := tx.Put(store.Node{
 			ID: id, Kind: kindEpisode, Key: fmt.Sprintf("%s/%d", t.Session, t.Turn), Label: asked, Content: episodeText(t, asked, touched),
-			Origin: origin, Source: "session " + t.Session, Period: store.Period{ValidFrom: t.Started},
+			Origin: origin, Role: store.Event, Source: "session " + t.Session, Period: store.Period{ValidFrom: t.Started},
 			Attrs: map[string]string{"outcome": t.Stop, "started": stamp(t.Started), "ended": stamp(t.Ended)},
 		})
 		if err != nil {

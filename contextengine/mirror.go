@@ -186,7 +186,7 @@ func bury(tx *store.Tx, id, reason string) error {
 	}
 	_, err = tx.Put(store.Node{
 		ID: tombstoneID(id), Kind: kindTombstone, Key: id, Label: n.Label, Content: n.Content,
-		Origin: n.Origin, Source: n.Source, Attrs: map[string]string{"reason": reason}, Hidden: true,
+		Origin: n.Origin, Source: n.Source, Attrs: map[string]string{"reason": reason}, Role: store.Hidden,
 	})
 	return err
 }

@@ -54,26 +54,29 @@ func (e *Engine) TurnEnded(ctx context.Context, t Turn, ask Ask) (TurnRecord, er
 	if !e.lay.Exists() {
 		return out, nil
 	}
+	// What happened is recorded even when the server is going down; only the
+	// question to the model ends with ctx.
+	keep := context.WithoutCancel(ctx)
 	var failed error
 	if t.worked() && t.Stop != "cancelled" && t.Stop != "steered" {
-		failed = e.learn(ctx, t, ask, &out)
+		failed = e.learn(ctx, keep, t, ask, &out)
 	}
-	l, err := e.openLedger(ctx, true)
+	l, err := e.openLedger(keep, true)
 	if err != nil {
 		return out, errors.Join(failed, err)
 	}
-	err = l.End(ctx, ledger.TurnEnd{Session: t.Session, Turn: t.Turn, Outcome: t.Stop, Steps: t.Steps, Tools: t.ToolCalls,
+	err = l.End(keep, ledger.TurnEnd{Session: t.Session, Turn: t.Turn, Outcome: t.Stop, Steps: t.Steps, Tools: t.ToolCalls,
 		Input: t.Input, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite, Output: t.Output, USD: t.USD,
 		Duration: t.Ended.Sub(t.Started), Reflection: string(out.Outcome)})
 	return out, errors.Join(failed, err)
 }
 
-func (e *Engine) learn(ctx context.Context, t Turn, ask Ask, out *TurnRecord) error {
+func (e *Engine) learn(ctx, keep context.Context, t Turn, ask Ask, out *TurnRecord) error {
 	taxonomy, err := e.lay.ReadDomains()
 	if err != nil {
 		e.tellOnce(err.Error())
 	}
-	if err := e.recordEpisode(ctx, t, taxonomy); err != nil {
+	if err := e.recordEpisode(keep, t, taxonomy); err != nil {
 		return err
 	}
 	if ask == nil {
@@ -86,13 +89,13 @@ func (e *Engine) learn(ctx context.Context, t Turn, ask Ask, out *TurnRecord) er
 	}
 	lessons, outcome, detail := parseLessons(answer, taxonomy)
 	out.Outcome, out.Detail = outcome, detail
-	if err := e.keepLessons(ctx, t, lessons, out); err != nil {
+	if err := e.keepLessons(keep, t, lessons, out); err != nil {
 		return err
 	}
 	if len(lessons) == 0 {
 		return nil
 	}
-	out.Skills, err = e.mineSkills(ctx, t.Session)
+	out.Skills, err = e.mineSkills(keep, t.Session)
 	return err
 }
 

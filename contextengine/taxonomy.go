@@ -187,7 +187,7 @@ func (e *Engine) recordDomains(ctx context.Context, s *store.Store, t files.Taxo
 		for _, d := range t.Domains {
 			isNew := !slices.ContainsFunc(have, func(n store.Node) bool { return n.Key == d.Name })
 			if _, err := tx.Put(store.Node{Kind: kindDomain, Key: d.Name, Label: d.Name, Content: d.Description + "\n" + strings.Join(d.Paths, "\n"),
-				Origin: t.InferredBy, Source: "domains.toml", Hidden: true}); err != nil {
+				Origin: t.InferredBy, Source: "domains.toml", Role: store.Hidden}); err != nil {
 				return err
 			}
 			if isNew {

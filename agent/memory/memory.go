@@ -31,6 +31,9 @@ type Options struct {
 	// Report puts a sentence before people; it must not call back.
 	Report func(string)
 	Clock  func() time.Time
+	// Grace is how long a reflection may still take once the server is closing;
+	// 0 is three seconds. A one-shot command gives it more.
+	Grace time.Duration
 	// DoubtsChanged is told which memories of a root became doubtful or stopped
 	// being so, for diagnostics and hover; nil drops it.
 	DoubtsChanged func(root string, ids []string)
@@ -154,6 +157,8 @@ func (m *Memory) Recall(ctx context.Context, q agent.RecallQuery) (agent.RecallB
 // TurnEnded implements agent.Context. It asks the model and may take as long as
 // that takes; the agent calls it behind the answer.
 func (m *Memory) TurnEnded(ctx context.Context, t agent.TurnSummary) {
+	ctx, cancel := m.graceful(ctx)
+	defer cancel()
 	var ask contextengine.Ask
 	if t.Model != nil {
 		brain := t.Model
@@ -182,6 +187,17 @@ func (m *Memory) TurnEnded(ctx context.Context, t agent.TurnSummary) {
 	for _, s := range rec.Skills {
 		m.report("a lesson came back often enough to become a skill: .stella/skills/" + s + "/SKILL.md")
 	}
+}
+
+// graceful is a context that outlives ctx by the grace.
+func (m *Memory) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
+	grace := m.o.Grace
+	if grace == 0 {
+		grace = 3 * time.Second
+	}
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return late, func() { stop(); cancel() }
 }
 
 // Ask makes the engine's question of a model: one call at temperature 0.

@@ -35,6 +35,7 @@ CREATE TABLE edge(
 CREATE INDEX edge_src ON edge(src, rel, recorded_seq);
 CREATE INDEX edge_dst_live ON edge(dst, rel) WHERE ` + live + `;
 CREATE VIRTUAL TABLE search USING fts5(label, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE search_events USING fts5(label, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
 CREATE VIRTUAL TABLE search_past USING fts5(label, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
 CREATE VIRTUAL TABLE search_terms USING fts5vocab(search, row);
 `},
@@ -48,19 +49,20 @@ func reindex(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM revision WHERE digest NOT IN (SELECT digest FROM body)`); err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT r.rec, r.label, b.content, r.valid_to = 9223372036854775807 FROM revision r JOIN body b USING(digest) WHERE r.hidden = 0 AND r.`+live)
+	rows, err := tx.QueryContext(ctx, `SELECT r.rec, r.label, b.content, r.hidden, r.valid_to = 9223372036854775807 FROM revision r JOIN body b USING(digest) WHERE r.hidden <> 1 AND r.`+live)
 	if err != nil {
 		return err
 	}
 	type entry struct {
 		rec         int64
 		label, body string
+		role        Role
 		open        bool
 	}
 	var all []entry
 	for rows.Next() {
 		var e entry
-		if err := rows.Scan(&e.rec, &e.label, &e.body, &e.open); err != nil {
+		if err := rows.Scan(&e.rec, &e.label, &e.body, &e.role, &e.open); err != nil {
 			_ = rows.Close()
 			return err
 		}
@@ -74,7 +76,7 @@ func reindex(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	for _, e := range all {
-		if err := indexText(exec, e.rec, e.label, e.body, e.open); err != nil {
+		if err := indexText(exec, e.rec, e.label, e.body, e.role, e.open); err != nil {
 			return err
 		}
 	}

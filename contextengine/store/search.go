@@ -48,7 +48,7 @@ func (s *Store) Frequency(ctx context.Context, terms []string) (df map[string]in
 	return df, err
 }
 
-// Size is how many records a search of the present goes over.
+// Size is how many records make the corpus.
 func (s *Store) Size(ctx context.Context) (n int, err error) {
 	err = s.db.Read(ctx, func(h *db.Handle) error {
 		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE hidden = 0 AND valid_to = ? AND "+live, int64(Forever)).Scan(&n)
@@ -68,30 +68,34 @@ func (s *Store) Match(ctx context.Context, terms []string, w When, kinds []strin
 		quoted[i] = `"` + strings.ReplaceAll(t, `"`, `""`) + `"`
 	}
 	match := strings.Join(quoted, " OR ")
-	past := !w.ValidAt.IsZero() || !w.AsOf.IsZero() || w.AsOfSeq != 0 || w.Ever
+	indexes := []string{"search", "search_events"}
+	if !w.ValidAt.IsZero() || !w.AsOf.IsZero() || w.AsOfSeq != 0 || w.Ever {
+		indexes = append(indexes, "search_past")
+	}
 	// The index ranks alone first; joining every record that has a common word
 	// would cost more than all the rest. Too few left after filtering: look deeper.
 	for top := 4*limit + len(without); ; top *= 8 {
-		hits, err := s.matchTop(ctx, match, past, w, kinds, without, top, limit)
+		hits, err := s.matchTop(ctx, match, indexes, w, kinds, without, top, limit)
 		if err != nil || len(hits) == limit || top > 1_000_000 {
 			return hits, err
 		}
-		if n, err := s.matches(ctx, match, past, top); err != nil || n < top {
+		if n, err := s.matches(ctx, match, indexes, top); err != nil || n < top {
 			return hits, err
 		}
 	}
 }
 
 // matchTop filters the first top matches of each index.
-func (s *Store) matchTop(ctx context.Context, match string, past bool, w When, kinds []string, without map[string]bool, top, limit int) ([]Hit, error) {
-	from, args := ranked("search"), []any{match, top}
-	if past {
-		from += " UNION ALL " + ranked("search_past")
+func (s *Store) matchTop(ctx context.Context, match string, indexes []string, w When, kinds []string, without map[string]bool, top, limit int) ([]Hit, error) {
+	var from []string
+	var args []any
+	for _, index := range indexes {
+		from = append(from, ranked(index))
 		args = append(args, match, top)
 	}
 	where, more := s.condition("r", w)
 	where, args = restrict(where, append(args, more...), kinds, without)
-	query := `SELECT ` + nodeColumns + `, r.terms FROM (` + from + `) m
+	query := `SELECT ` + nodeColumns + `, r.terms FROM (` + strings.Join(from, " UNION ALL ") + `) m
 		CROSS JOIN revision r ON r.rec = m.hit JOIN node n ON n.id = r.node WHERE ` + where + ` ORDER BY m.score, r.node LIMIT ?`
 	return s.hits(ctx, query, append(args, limit))
 }
@@ -101,11 +105,7 @@ func ranked(index string) string {
 }
 
 // matches counts the matches, up to most.
-func (s *Store) matches(ctx context.Context, match string, past bool, most int) (n int, err error) {
-	indexes := []string{"search"}
-	if past {
-		indexes = append(indexes, "search_past")
-	}
+func (s *Store) matches(ctx context.Context, match string, indexes []string, most int) (n int, err error) {
 	err = s.db.Read(ctx, func(h *db.Handle) error {
 		n = 0
 		for _, index := range indexes {

@@ -105,10 +105,22 @@ type Node struct {
 	Source        string // where it lives, for people
 	Attrs         map[string]string
 	Cost          int // tokens of Content
-	// Hidden nodes are not searched (domains, tombstones).
-	Hidden bool
+	Role          Role
 	Period
 }
+
+// Role is how search treats a node.
+type Role int
+
+const (
+	// Knowledge is searched, and its words make the corpus.
+	Knowledge Role = iota
+	// Hidden is not searched (domains, tombstones).
+	Hidden
+	// Event is searched, and its words do not count for the corpus: what people
+	// ask again and again would make its own words common.
+	Event
+)
 
 // Edge is one relation.
 type Edge struct {
@@ -147,7 +159,7 @@ const nodeColumns = `r.rec, r.node, r.kind, n.nkey, r.label, r.digest, r.origin,
 func scanNode(rows interface{ Scan(...any) error }) (n Node, err error) {
 	var attrs string
 	var p times
-	err = rows.Scan(&n.Rec, &n.ID, &n.Kind, &n.Key, &n.Label, &n.Digest, &n.Origin, &n.Source, &attrs, &n.Cost, &n.Hidden,
+	err = rows.Scan(&n.Rec, &n.ID, &n.Kind, &n.Key, &n.Label, &n.Digest, &n.Origin, &n.Source, &attrs, &n.Cost, &n.Role,
 		&p.from, &p.to, &p.recorded, &n.RecordedSeq, &p.superseded, &n.SupersededSeq, &n.Replaces, &n.Reason)
 	if err != nil {
 		return n, err

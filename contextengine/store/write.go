@@ -131,10 +131,7 @@ func (t *Tx) Put(n Node) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if n.Hidden {
-		return true, nil
-	}
-	return true, indexText(t.exec, rec, n.Label, n.Content, true)
+	return true, indexText(t.exec, rec, n.Label, n.Content, n.Role, true)
 }
 
 // CloseNode records that the node stopped being true at. It reports false when
@@ -161,8 +158,8 @@ func (t *Tx) closeRevision(old Node, at time.Time, reason string) error {
 	if err := t.supersede("revision", old.Rec); err != nil {
 		return err
 	}
-	if !old.Hidden {
-		if err := t.exec("DELETE FROM search WHERE rowid = ?", old.Rec); err != nil {
+	if index := indexOfRole(old.Role, true); index != "" {
+		if err := t.exec("DELETE FROM "+index+" WHERE rowid = ?", old.Rec); err != nil {
 			return err
 		}
 	}
@@ -172,14 +169,14 @@ func (t *Tx) closeRevision(old Node, at time.Time, reason string) error {
 	closed := old
 	closed.ValidTo, closed.Replaces, closed.Reason = at, old.Rec, reason
 	rec, err := t.insertRevision(closed, terms)
-	if err != nil || old.Hidden {
+	if err != nil || old.Role == Hidden {
 		return err
 	}
 	var content string
 	if err := t.tx.QueryRowContext(t.ctx, "SELECT content FROM body WHERE digest = ?", old.Digest).Scan(&content); err != nil {
 		return err
 	}
-	return indexText(t.exec, rec, old.Label, content, false)
+	return indexText(t.exec, rec, old.Label, content, old.Role, false)
 }
 
 func (t *Tx) supersede(table string, rec int64) error {
@@ -194,7 +191,7 @@ func (t *Tx) insertRevision(n Node, terms []byte) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	res, err := s.ExecContext(t.ctx, n.ID, n.Kind, n.Label, n.Digest, n.Origin, n.Source, writeAttrs(n.Attrs), n.Cost, terms, n.Hidden,
+	res, err := s.ExecContext(t.ctx, n.ID, n.Kind, n.Label, n.Digest, n.Origin, n.Source, writeAttrs(n.Attrs), n.Cost, terms, n.Role,
 		n.ValidFrom.UnixNano(), nanos(n.ValidTo), t.At.UnixNano(), t.Seq, int64(Forever), int64(Forever), nullable(n.Replaces), n.Reason)
 	if err != nil {
 		return 0, fmt.Errorf("record %s: %w", n.ID, err)
@@ -209,13 +206,25 @@ func nullable(rec int64) any {
 	return rec
 }
 
-// indexText makes a revision searchable: one that is still true in the index
-// that every recall uses, one that was true in the index of the past, so that
-// old wordings do not make words look common.
-func indexText(exec func(string, ...any) error, rec int64, label, body string, open bool) error {
-	table := "search_past"
-	if open {
-		table = "search"
+// indexOfRole is the full-text index of a revision, "" for none: one for what is
+// true, one for events, one for the past, so that old wordings and repeated
+// requests do not make words look common.
+func indexOfRole(role Role, open bool) string {
+	switch {
+	case role == Hidden:
+		return ""
+	case !open:
+		return "search_past"
+	case role == Event:
+		return "search_events"
+	}
+	return "search"
+}
+
+func indexText(exec func(string, ...any) error, rec int64, label, body string, role Role, open bool) error {
+	table := indexOfRole(role, open)
+	if table == "" {
+		return nil
 	}
 	return exec("INSERT INTO "+table+"(rowid, label, body) VALUES(?, ?, ?)",
 		rec, text.Joined(text.Terms(label)), text.Joined(text.Terms(body)))
