@@ -109,6 +109,8 @@ const (
 	maxPostings   = 2000 // records that the chosen terms may occur in, together
 	maxHits       = 60
 	maxAnchored   = 60
+	// fewRecords may share a word in a corpus that is too small for shares to mean much.
+	fewRecords = 3
 )
 
 func (r *ranking) prepare(ctx context.Context) error {
@@ -202,7 +204,7 @@ func (r *ranking) weigh(ctx context.Context, prompt string) error {
 		// A word that occurs nowhere weighs like one that occurs once: it tells
 		// as much about what the prompt is about.
 		w.idf = math.Log(1 + (float64(size)-float64(max(n, 1))+0.5)/(float64(max(n, 1))+0.5))
-		w.strong = !text.Weak(t.Text) && n <= max(1, size/2)
+		w.strong = !text.Weak(t.Text) && n <= max(fewRecords, size/2)
 		if w.strong && !(t.Identifier && n == 0) {
 			r.total += w.idf
 		}
