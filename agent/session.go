@@ -38,6 +38,7 @@ type Session struct {
 	wanted      string
 	durable     durable
 	interrupted resumePoint // of a session from the record
+	head        string      // what git had checked out when it was last looked at; the turn's
 	// early are notices from before the first turn.
 	early []string
 

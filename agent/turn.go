@@ -11,7 +11,6 @@ import (
 
 	"github.com/stella-ls/stella-ls/agent/model"
 	"github.com/stella-ls/stella-ls/agent/tools"
-	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/secret"
 )
 
@@ -117,10 +116,7 @@ func (t *turn) open() {
 		t.notice(text)
 	}
 	t.s.tools.Settle(t.ctx, settleTime)
-	if stale := t.s.guard.Stale(t.ctx); len(stale) > 0 {
-		t.tell(staleNotice(stale, "Since your last turn these files, which you had seen, were changed."))
-		t.notice(staleForPeople(stale))
-	}
+	t.tellStale("Since your last turn")
 	t.recallContext()
 	if t.resumed {
 		t.tell(resumedNotice)
@@ -139,10 +135,7 @@ func (t *turn) oneStep() (stop Stop, more bool, err error) {
 	}
 	t.takeSteering()
 	if t.steps > 0 {
-		if stale := t.s.guard.Stale(t.ctx); len(stale) > 0 {
-			t.tell(staleNotice(stale, "These files, which you had seen, have just been changed."))
-			t.notice(staleForPeople(stale))
-		}
+		t.tellStale("During this turn")
 	}
 	if stop, why := t.limit(); why != "" {
 		t.notice(why)
@@ -337,12 +330,7 @@ func userText(text string) model.Message {
 	return model.Message{Role: model.User, Parts: []model.Part{{Kind: model.TextPart, Text: text}}}
 }
 
-func staleForPeople(files []guard.Guarded) string {
-	if len(files) == 1 {
-		return files[0].Display + " changed since the session saw it; it will have to read it again"
-	}
-	return fmt.Sprintf("%d files changed since the session saw them; it will have to read them again", len(files))
-}
+func plural(files int) string { return fmt.Sprintf("%d files", files) }
 
 func firstLine(s string, n int) string {
 	s = strings.TrimSpace(s)
