@@ -125,7 +125,7 @@ func (x *indexer) run(ctx context.Context) {
 	g := x.g
 	g.load(ctx)
 	close(x.loadDone)
-	g.done.Go(func() { g.check(ctx) })
+	checked := false
 	var w *watcher
 	if !g.o.NoWatch && !g.o.ClientWatches {
 		w = g.newWatcher()
@@ -157,6 +157,10 @@ func (x *indexer) run(ctx context.Context) {
 			g.update(ctx, w, paths)
 		}
 		x.rest()
+		if !checked { // after the first answers, which it would slow down
+			checked = true
+			g.done.Go(func() { g.check(ctx) })
+		}
 		if x.after != nil {
 			x.after()
 		}

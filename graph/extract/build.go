@@ -199,6 +199,13 @@ func (b *builder) single(c sitter.Capture) {
 		if n := b.plain(span(c)); n.Start > c.Start {
 			b.refs = append(b.refs, ref{start: n.Start, end: n.End})
 		}
+	case opWord:
+		for _, x := range b.text[c.Start:c.End] {
+			if !wordByte(x) {
+				return
+			}
+		}
+		b.refs = append(b.refs, ref{start: c.Start, end: c.End, role: facts.Role(a.arg)})
 	case opMember:
 		b.refs = append(b.refs, ref{start: c.Start, end: c.End, recv: facts.RecvUnknown})
 	case opIgnore:

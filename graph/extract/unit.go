@@ -20,6 +20,7 @@
 //	@scope.KIND    block, function, class, module
 //	@ref @ref.ROLE an identifier: call, type, write, text; @ref alone is read
 //	@ref.quoted    one only if it stands in name quotes (SQL)
+//	@ref.word      a type in a string, if it is a plain name
 //	@ref.member    it is a member; of @recv, @recv.call, @recv.path, @recv.arg
 //	@ignore        not a name
 //	@comment @attribute
@@ -61,6 +62,7 @@ const (
 	opScope
 	opRef
 	opQuoted
+	opWord
 	opMember
 	opRecv
 	opRecvCall
@@ -94,7 +96,7 @@ var plainOps = map[string]action{
 	"scope.block": {opScope, uint8(facts.BlockScope)}, "scope.function": {opScope, uint8(facts.FunctionScope)},
 	"scope.class": {opScope, uint8(facts.ClassScope)}, "scope.module": {opScope, uint8(facts.ModuleScope)},
 	"ref": {opRef, uint8(facts.Read)}, "ref.call": {opRef, uint8(facts.Call)}, "ref.type": {opRef, uint8(facts.TypeUse)},
-	"ref.write": {opRef, uint8(facts.Write)}, "ref.text": {opRef, uint8(facts.Text)}, "ref.member": {op: opMember}, "ref.quoted": {op: opQuoted},
+	"ref.write": {opRef, uint8(facts.Write)}, "ref.text": {opRef, uint8(facts.Text)}, "ref.member": {op: opMember}, "ref.quoted": {op: opQuoted}, "ref.word": {opWord, uint8(facts.TypeUse)},
 	"recv": {op: opRecv}, "recv.call": {op: opRecvCall}, "recv.path": {op: opRecvPath}, "recv.arg": {op: opRecvArg},
 	"ignore": {op: opIgnore}, "comment": {op: opComment}, "attribute": {op: opAttribute},
 	"import": {opImport, uint8(facts.ImportStatic)}, "import.reexport": {opImport, uint8(facts.ReExport)},

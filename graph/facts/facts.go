@@ -16,7 +16,8 @@ const None int32 = -1
 // the queries of a language extract. Stored facts of another version are not read.
 //
 //	1: first form
-const Version = 1
+//	2: Python types in strings
+const Version = 2
 
 // Kind is what a definition defines.
 type Kind uint8

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,7 @@ var (
 	dir     = flag.String("dir", "", "the generated tree, for -stage")
 	cache   = flag.String("cache", "", "the index, for -stage")
 	profile = flag.String("cpuprofile", "", "with -stage: writes a CPU profile")
+	only    = flag.String("stages", "floor,cold,warm,edit", "the stages to run")
 	keep    = flag.String("keep", "", "generate into this folder and keep it")
 )
 
@@ -74,7 +76,10 @@ func run() error {
 	all := map[string]map[string][]float64{}
 	for round := range *rounds {
 		store := filepath.Join(base, fmt.Sprintf("cache%d", round))
-		for _, name := range []string{"floor", "cold", "warm", "edit"} {
+		for _, name := range strings.Split(*only, ",") {
+			if stages[name] == nil {
+				return fmt.Errorf("no stage %q", name)
+			}
 			n, err := child(name, tree, store)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -122,6 +127,7 @@ var rows = []row{
 	{"peak memory of the cold index", "cold", "peak", "MB", "", "", 400},
 	{"memory after it", "cold", "rss", "MB", "", "", 400},
 	{"warm start to the first right answer", "warm", "first", "ms", "", "", 150},
+	{"warm start, CPU (the pass beside it included)", "warm", "firstcpu", "ms", "", "", 0},
 	{"memory, warm", "warm", "rss", "MB", "", "", 400},
 	{"definition, p50", "warm", "def50", "ms", "", "", 5},
 	{"definition, p99", "warm", "def99", "ms", "", "", 5},

@@ -56,6 +56,8 @@
 (decorator (identifier) @ref.call)
 (decorator (attribute attribute: (identifier) @ref.call))
 (type (identifier) @ref.type)
+(type (string (string_content) @ref.word))
+(type (subscript subscript: (string (string_content) @ref.word)))
 (augmented_assignment left: (identifier) @ref.write)
 (assignment left: (attribute attribute: (identifier) @ref.write))
 (augmented_assignment left: (attribute attribute: (identifier) @ref.write))
