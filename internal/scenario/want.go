@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/stella-ls/stella-ls/internal/fakeeditor"
 )
@@ -21,7 +22,7 @@ import (
 //	want statuses TOOL STATUS...       of all its calls, in order
 //	want result TOOL[.N] KEY is|contains|lacks TEXT     (KEY "text" is the whole result)
 //	want buffer|disk PATH is|contains|lacks TEXT   want buffer|disk PATH TEXT
-//	want absent PATH | want exists PATH
+//	want absent PATH | want exists PATH | want gone-soon PATH (a parked file may hold its directory for a second)
 //	want dirty PATH | want clean PATH | want closed PATH
 //	want mode PATH OCTAL | want links PATH TO | want xattr PATH NAME=VALUE
 //	want stop REASON [TEXT]
@@ -72,6 +73,7 @@ func init() {
 		"buffer":       {2, wantBuffer},
 		"disk":         {2, wantDisk},
 		"absent":       {1, wantAbsent},
+		"gone-soon":    {1, wantGoneSoon},
 		"exists":       {1, wantExists},
 		"dirty":        {1, func(w *world, a []string) error { return w.wantState(a[0], true, true) }},
 		"clean":        {1, func(w *world, a []string) error { return w.wantState(a[0], true, false) }},
@@ -145,6 +147,21 @@ func wantDisk(w *world, a []string) error {
 func wantAbsent(w *world, a []string) error {
 	if _, err := os.Lstat(w.path(a[0])); err == nil || !os.IsNotExist(err) {
 		return fmt.Errorf("%s is there (%v)", a[0], err)
+	}
+	return nil
+}
+
+func wantGoneSoon(w *world, a []string) error {
+	ctx, cancel := w.deadline()
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for wantAbsent(w, a) != nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return wantAbsent(w, a)
+		}
 	}
 	return nil
 }
