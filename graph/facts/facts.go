@@ -16,7 +16,7 @@ const None int32 = -1
 // the queries of a language extract. Stored facts of another version are not read.
 //
 //	1: first form
-//	2: Python types in strings
+//	2: Python types in strings, arguments of generic types are uses
 const Version = 2
 
 // Kind is what a definition defines.

@@ -144,7 +144,7 @@ func report(all map[string]map[string][]float64) {
 	fmt.Println("|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
 		v := all[r.stage][r.key]
-		if len(v) == 0 {
+		if len(v) == 0 || r.floorStage != "" && len(all[r.floorStage][r.floorKey]) == 0 {
 			continue
 		}
 		sort.Float64s(v)

@@ -8,12 +8,13 @@
 (function_definition name: (identifier) @of return_type: (type) @type)
 (class_definition name: (identifier) @name body: (_) @body) @def.class
 (class_definition name: (identifier) @of superclasses: (argument_list [(identifier) (attribute) (subscript)] @base))
-(class_definition name: (identifier) @of type_parameters: (_) )
 (decorated_definition definition: (_ name: (identifier) @of)) @wider
 (function_definition name: (identifier) @of body: (block . (expression_statement (string) @doc)))
 (class_definition name: (identifier) @of body: (block . (expression_statement (string) @doc)))
 (type_alias_statement left: (type (identifier) @name)) @def.type
-(type_parameter (type (identifier) @name @def.type_parameter))
+(function_definition type_parameters: (type_parameter (type (identifier) @name @def.type_parameter)))
+(class_definition type_parameters: (type_parameter (type (identifier) @name @def.type_parameter)))
+(type_parameter (type (constrained_type . (type (identifier) @name @def.type_parameter))))
 
 (assignment left: (identifier) @name) @def.variable
 (assignment left: (identifier) @of type: (type) @type)
