@@ -171,8 +171,8 @@ func oldSession(t *testing.T, home, root string) {
 // disk, and then resumes.
 func TestKillEverywhere(t *testing.T) {
 	points := 0
-	for at := 1; ; at++ {
-		home, root := t.TempDir(), t.TempDir()
+	for at := 1 + rand.IntN(everyNth); ; at += everyNth {
+		home, root := memDir(t), memDir(t)
 		if at%2 == 0 { // half of the runs find a store, half have to make it
 			oldSession(t, home, root)
 		}
@@ -187,7 +187,7 @@ func TestKillEverywhere(t *testing.T) {
 		}
 		points++
 	}
-	if points < 100 {
+	if points < 200/everyNth {
 		t.Errorf("only %d points", points)
 	}
 	t.Logf("%d points", points)
@@ -270,8 +270,8 @@ func leftovers(dir string) []string {
 // TestFullDiskEverywhere fails every effect on the disk once. The process
 // lives: the call says what is wrong, and the session goes on.
 func TestFullDiskEverywhere(t *testing.T) {
-	for at := 1; ; at++ {
-		home, root := t.TempDir(), t.TempDir()
+	for at := 1 + rand.IntN(everyNth); ; at += everyNth {
+		home, root := memDir(t), memDir(t)
 		out, err := child(t, "play", home, root, "RECORD_AT="+strconv.Itoa(at), "RECORD_FAIL=1").Output()
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 // small makes a store with two sessions and returns its directory.
 func small(t *testing.T) (home, root string) {
-	home, root = t.TempDir(), t.TempDir()
+	home, root = memDir(t), memDir(t)
 	s := openStore(t, home, root)
 	for _, id := range []string{"s", "other"} {
 		n, err := s.Create(t.Context(), Header{Session: id})

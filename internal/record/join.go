@@ -72,7 +72,7 @@ func (s *Store) maintain(f func() error) error {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }() // the file is closed either way
-	if err := errors.Join(s.objects.sweep(maintainer), s.objects.removeStrays(s.grace)); err != nil {
+	if err := s.objects.sweep(maintainer); err != nil {
 		return err
 	}
 	if err := s.objects.reload(); err != nil {
@@ -290,6 +290,9 @@ func (s *Store) pruneSession(id string, before time.Time) (bool, error) {
 // collect removes packs, or parts of packs, that no session needs.
 func (s *Store) collect(ctx context.Context) error {
 	now := time.Now() // file times are the system's
+	if err := s.objects.removeStrays(s.grace); err != nil {
+		return err
+	}
 	list := s.objects.indexes()
 	needed, err := s.reachable(ctx)
 	if err != nil {

@@ -304,6 +304,9 @@ func (o *objects) sweep(session string) error {
 // longer than that. Joined with other packs it is not gone.
 func (o *objects) still(pack string, holds plumbing.Hash) error {
 	_, err := os.Stat(filepath.Join(o.dir, pack+".idx"))
+	if err == nil {
+		_, err = os.Stat(filepath.Join(o.dir, pack+".pack"))
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

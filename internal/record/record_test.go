@@ -28,6 +28,18 @@ func openStore(t testing.TB, home, root string) *Store {
 	return s
 }
 
+// memDir is a directory in memory where there is such a thing: what these tests
+// ask does not depend on the disk, and they sync thousands of times.
+func memDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "stella-record-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // fsck proves that plain git finds nothing to complain about.
 func fsck(t testing.TB, dir string) {
 	t.Helper()
