@@ -81,12 +81,25 @@ function M.attach(buf)
   end
   local c = M.config()
   c.root_dir = root
-  return vim.lsp.start(c, {
+  local exit = c.on_exit
+  c.on_exit = function(...)
+    M.starting = nil
+    exit(...)
+  end
+  c.on_init = function()
+    M.starting = nil
+  end
+  M.starting = true
+  local id = vim.lsp.start(c, {
     bufnr = buf,
     reuse_client = function(client, conf)
       return client.name == conf.name and client.config.root_dir == conf.root_dir
     end,
   })
+  if not id or M.get(buf) then
+    M.starting = nil
+  end
+  return id
 end
 
 --- The client of a buffer, or any of ours.
@@ -107,9 +120,17 @@ end
 ---@param method string
 ---@param params table
 ---@param cb? fun(err?: string, result?: any)
+---@param tries? integer
 ---@return boolean sent, integer? id
-function M.request(method, params, cb)
+function M.request(method, params, cb, tries)
   local client = M.any()
+  if not client and M.starting and (tries or 0) < 200 then
+    -- Started, and not initialised yet: the question waits for it.
+    vim.defer_fn(function()
+      M.request(method, params, cb, (tries or 0) + 1)
+    end, 50)
+    return true
+  end
   if not client then
     local msg = 'no server runs; open a file of the workspace, or see :checkhealth stella'
     if cb then
