@@ -7,7 +7,7 @@ server=$(realpath "${1:?usage: scripts/bench.sh SERVER-BINARY}")
 cd "$(dirname "$0")/.."
 go run ./internal/bench --server "$server"
 go test -run '^$' -bench 'Check40K' -benchtime 2s ./guard
-if [ -d internal/record ]; then go test -run '^$' -bench 'Step' -benchtime 200x ./internal/record; fi
-if [ -d contextengine ]; then go test -run '^$' -bench 'Recall/10000|Open100k' -benchtime 100x ./contextengine; fi
-if [ -d internal/contextbench ]; then go run ./internal/contextbench; fi
-if [ -d internal/graphbench ]; then go run ./internal/graphbench -lines 100000; fi
+go test -run '^$' -bench 'Step' -benchtime 200x ./internal/record
+go test -run '^$' -bench 'Recall|Open' -benchtime 100x ./contextengine
+go run ./internal/contextbench
+go run ./internal/graphbench -lines 100000 -rounds 1
