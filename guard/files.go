@@ -83,6 +83,7 @@ func (s *Session) announce(p workspace.Path, st FileState) {
 		st = ""
 	}
 	s.mu.Lock()
+	wasWriting := s.announced[p] == Writing
 	same := s.announced[p] == st && st != Fresh
 	if st == "" {
 		_, had := s.announced[p]
@@ -92,6 +93,9 @@ func (s *Session) announce(p workspace.Path, st FileState) {
 		s.announced[p] = st
 	}
 	s.mu.Unlock()
+	if wasWriting && st != Writing {
+		defer s.g.watch.again(p)
+	}
 	if same {
 		return
 	}

@@ -67,6 +67,17 @@ func (w *watcher) run() {
 	}
 }
 
+// again has a path looked at once more.
+func (w *watcher) again(p workspace.Path) {
+	w.mu.Lock()
+	w.pending[p] = w.pending[p]
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
 // look announces the state of p to every session that has seen it.
 func (w *watcher) look(p workspace.Path) {
 	ctx := context.Background()
@@ -79,12 +90,20 @@ func (w *watcher) look(p workspace.Path) {
 		last := s.announced[p]
 		s.mu.Unlock()
 		row := s.guarded(ctx, b, false)
-		if row.State == last || row.State == Writing {
+		// While a write is under way it speaks for itself; it has the path looked
+		// at once more when it ends, so what happened meanwhile is not missed.
+		if row.State == last || row.State == Writing || last == Writing {
 			continue
 		}
 		s.mu.Lock()
-		s.announced[p] = row.State
+		newer := s.announced[p] != last // somebody announced meanwhile, and looked later than this
+		if !newer {
+			s.announced[p] = row.State
+		}
 		s.mu.Unlock()
+		if newer {
+			continue
+		}
 		w.g.o.Changed(s.id, []Guarded{row})
 	}
 }

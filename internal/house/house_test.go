@@ -180,6 +180,7 @@ var mayRead = map[string]string{
 	"internal/torture":             "an outside program",
 	"internal/bench":               "looks at the server from outside",
 	"internal/graphbench":          "measures the graph over repositories that it makes itself",
+	"internal/graphaccuracy":       "compares the graph with other servers over packages that it fetched itself",
 	"internal/contextbench":        "measures recall over workspaces that it makes itself",
 	"graph":                        "its own index and cache; sources come from View",
 	"contextengine/store":          "its own database",
