@@ -18,4 +18,6 @@ npm run --silent check
 npm run --silent test:unit
 npm run --silent package
 npm run --silent test:host
-npm run --silent test:workbench
+# A headless browser on a busy machine can lose a keystroke to a menu that is
+# still opening: one failed run is repeated, and says so; two are a failure.
+npm run --silent test:workbench || { echo "the workbench run failed; once more"; npm run --silent test:workbench; }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -20,6 +22,13 @@ var (
 // The scenarios drive the real binary, built once with the race detector.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// A scenario mostly waits for its processes and hardly needs a processor.
+	if p := flag.Lookup("test.parallel"); p != nil && p.Value.String() == p.DefValue {
+		if err := p.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0))); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	dir, err := os.MkdirTemp("", "stella-scenario-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -18,6 +18,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -47,6 +48,9 @@ func main() {
 	flag.IntVar(&c.Burst, "burst", 40, "changes typed without a pause")
 	flag.DurationVar(&c.Think, "think", 5*time.Millisecond, "how long the control thinks")
 	flag.Parse()
+	if abs, err := filepath.Abs(c.Server); err == nil { // the server is started in a folder of its own
+		c.Server = abs
+	}
 	if err := torture(context.Background(), c); err != nil {
 		fmt.Fprintln(os.Stderr, "openfile:", err)
 		os.Exit(1)
