@@ -149,6 +149,7 @@ try {
     await transcript.getByRole('button', { name: 'Open the difference' }).click();
     await page.locator('.monaco-diff-editor').first().waitFor();
     await page.locator('.tab', { hasText: 'seen by the session' }).waitFor();
+    await page.locator('.monaco-diff-editor .view-line', { hasText: /#\s*mine/ }).first().waitFor();
   });
   await step('after a save, a session’s edit is saved too', async () => {
     await page.locator('.tab[data-resource-name="pricing.py"]').first().click();
