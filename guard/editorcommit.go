@@ -279,25 +279,12 @@ func (t *task) afterSave(ctx context.Context, answer EditorAnswer, cause workspa
 		text, out.after, out.version, out.seq = b.Text, []byte(b.Text), b.Version, b.Seq
 	}
 	f, err := g.ws.View(ctx, t.name)
-	if err != nil || !f.Disk.Exists || !exactImage(text, f.Disk.Bytes) {
+	if err != nil || !f.Disk.Exists || !workspace.IsImage(text, f.Disk.Bytes) {
 		return // the next check says what is there
 	}
 	g.ws.ConfirmSave(t.name.Path, workspace.Pair{Text: workspace.DigestOfString(text), Disk: f.Disk.Digest})
 	g.ws.RecordDisk(t.name.Path, p.file.Disk.Digest, f.Disk.Digest, cause)
 	out.disk = f.Disk.Digest
-}
-
-// exactImage reports whether an editor shows these bytes as exactly this text.
-func exactImage(text string, disk []byte) bool {
-	if text == string(disk) {
-		return true
-	}
-	for _, t := range workspace.Images(disk) {
-		if t == text {
-			return true
-		}
-	}
-	return false
 }
 
 // undoInEditor takes an edit back that all-or-none does not want any more.
@@ -319,7 +306,7 @@ func (t *task) undoInEditor(ctx context.Context, records []EditRecord, save bool
 		return err
 	}
 	if answer.Saved {
-		if f, err := g.ws.View(ctx, t.name); err == nil && exactImage(string(t.plan.src), f.Disk.Bytes) {
+		if f, err := g.ws.View(ctx, t.name); err == nil && workspace.IsImage(string(t.plan.src), f.Disk.Bytes) {
 			g.ws.ConfirmSave(t.name.Path, workspace.Pair{Text: w.After, Disk: f.Disk.Digest})
 		}
 	}

@@ -116,7 +116,7 @@ func (w *watcher) lookUnderBuffer(p workspace.Path) {
 	}
 	f, err := w.g.ws.View(context.Background(), w.g.ws.NameOf(p))
 	if err != nil || f.Buffer == nil || !f.Buffer.Dirty || f.Disk.Err != nil ||
-		f.Disk.Digest == f.Buffer.Pair.Disk || exactImage(f.Buffer.Text, f.Disk.Bytes) {
+		f.Disk.Digest == f.Buffer.Pair.Disk || workspace.IsImage(f.Buffer.Text, f.Disk.Bytes) {
 		return
 	}
 	w.g.tellOverwritten(f)

@@ -47,8 +47,8 @@ func latin1(disk []byte) string {
 	return b.String()
 }
 
-// isImage reports whether text is how an editor shows disk, exactly.
-func isImage(text string, disk []byte) bool {
+// IsImage reports whether text is how an editor shows disk, exactly.
+func IsImage(text string, disk []byte) bool {
 	if text == string(disk) {
 		return true
 	}

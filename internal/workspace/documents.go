@@ -139,7 +139,7 @@ func (w *Workspace) DidOpen(uri, languageID string, version int32, text string) 
 	disk, diskErr := w.diskOf(n)
 	if diskErr == nil && disk.Exists {
 		switch {
-		case isImage(text, disk.Bytes):
+		case IsImage(text, disk.Bytes):
 			d.pair = Pair{Text: d.digest, Disk: disk.Digest}
 		case isLossyImage(text, disk.Bytes):
 			d.lossyText = d.digest

@@ -29,7 +29,7 @@ func (w *Workspace) DidSave(uri string, text *string) error {
 	}
 	before := w.known[d.path].digest
 	switch {
-	case disk.Exists && (isImage(d.text, disk.Bytes) || addedNewline(d.text, disk.Bytes)):
+	case disk.Exists && (IsImage(d.text, disk.Bytes) || addedNewline(d.text, disk.Bytes)):
 		d.pair = Pair{Text: d.digest, Disk: disk.Digest}
 		d.ownText, d.lossyText = "", ""
 		w.rememberImage(d.path, d.pair)
@@ -53,7 +53,7 @@ func addedNewline(text string, disk []byte) bool {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return false
 	}
-	return isImage(text+"\n", disk) || isImage(text+"\r\n", disk)
+	return IsImage(text+"\n", disk) || IsImage(text+"\r\n", disk)
 }
 
 // ConfirmSave joins text and disk after a save that our extension acknowledged.

@@ -54,7 +54,7 @@ func (w *Workspace) join(p Path, disk Disk) {
 	if d == nil || !disk.Exists || d.pair == (Pair{Text: d.digest, Disk: disk.Digest}) {
 		return
 	}
-	if d.digest != disk.Digest && !isImage(d.text, disk.Bytes) {
+	if d.digest != disk.Digest && !IsImage(d.text, disk.Bytes) {
 		return
 	}
 	d.pair = Pair{Text: d.digest, Disk: disk.Digest}
