@@ -268,8 +268,8 @@ func (d *doc) parseAgain(ctx context.Context, u *extract.Unit, text []byte) (*fa
 		return nil, err
 	}
 	lo, hi := e.Start, e.NewEnd
-	for _, r := range d.tree.ChangedRanges(tree) {
-		lo, hi = min(lo, r.Start), max(hi, r.End)
+	if r, ok := d.tree.Changed(tree); ok {
+		lo, hi = min(lo, r.Start), max(hi, min(r.End, uint32(len(text))))
 	}
 	d.caps, d.whole = splice(d.ds.worker, u, tree, d.caps, e, lo, hi)
 	f := d.ds.worker.Build(ctx, u, text, d.caps, tree, d.whole)
@@ -296,18 +296,19 @@ func splice(w *extract.Worker, u *extract.Unit, tree *sitter.Tree, old []sitter.
 		}
 		return uint32(max(int64(at)+delta, int64(e.Start)))
 	}
+	near := uint32(around) // beyond the change the first time, then not any more
 	for range 16 {
 		from, to := lo, hi
-		start := uint32(0)
-		if lo > around {
-			start = lo - around
-		}
-		kids := tree.Children(start, hi+around, 4096)
+		wantLo, wantHi := lo-min(lo, near), hi+near
+		near = 0
+		kids := tree.Children(wantLo, wantHi, 4096)
 		if len(kids) == 4096 {
 			return w.Captures(u, tree, 0, 1<<32-1)
 		}
 		for _, k := range kids {
-			lo, hi = min(lo, k.Start), max(hi, k.End)
+			if k.Start < wantHi && k.End > wantLo { // else it only touches
+				lo, hi = min(lo, k.Start), max(hi, k.End)
+			}
 		}
 		oldLo, oldHi := back(lo), max(back(hi), e.OldEnd)
 		for i := 0; i < len(old); {
@@ -319,10 +320,10 @@ func splice(w *extract.Worker, u *extract.Unit, tree *sitter.Tree, old []sitter.
 			i = j
 		}
 		if lo == from && hi == to {
-			break
+			return replace(w, u, tree, old, e, lo, hi, back, delta)
 		}
 	}
-	return replace(w, u, tree, old, e, lo, hi, back, delta)
+	return w.Captures(u, tree, 0, 1<<32-1)
 }
 
 // extent is the range of the match that begins at i, and where the next begins.

@@ -9,8 +9,9 @@ import (
 // Bounds of resync: how often a text is taken up again, and how much is parsed
 // again for it in all, in bytes.
 const (
-	maxResync  = 8
-	resyncText = 1 << 20
+	maxResync    = 8
+	resyncText   = 1 << 20
+	resyncErrors = 64 // broken pieces of one tree that are looked at
 )
 
 // resync repairs what a syntax error swallowed. The parser may take all that
@@ -18,12 +19,12 @@ const (
 // function they begin. Where such a piece holds a line that begins a definition
 // at the left margin, the rest of the piece is parsed again from there, and those
 // captures take the place of the first ones.
-func (w *Worker) resync(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree) []sitter.Capture {
-	if u.Resync == nil || !tree.HasError() {
+func (w *Worker) resync(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, errors []sitter.Node) []sitter.Capture {
+	if u.Resync == nil {
 		return captures
 	}
 	r := resyncer{w: w, ctx: ctx, u: u, text: text, out: captures, left: resyncText}
-	r.pieces(tree, 0)
+	r.pieces(errors, 0)
 	return r.out
 }
 
@@ -38,8 +39,8 @@ type resyncer struct {
 }
 
 // pieces looks at the broken pieces of a tree whose text begins at at.
-func (r *resyncer) pieces(tree *sitter.Tree, at uint32) {
-	for _, e := range tree.Errors(64) {
+func (r *resyncer) pieces(errors []sitter.Node, at uint32) {
+	for _, e := range errors {
 		end := min(e.End+at, uint32(len(r.text)))
 		p, ok := r.point(e.Start+at+1, end)
 		if !ok {
@@ -55,7 +56,7 @@ func (r *resyncer) pieces(tree *sitter.Tree, at uint32) {
 		}
 		fresh, _ := r.w.cursor.RunAll(r.u.query, next)
 		r.out = graft(r.out, fresh, p, end)
-		r.pieces(next, p)
+		r.pieces(next.Errors(resyncErrors), p)
 		next.Close()
 	}
 }

@@ -86,11 +86,15 @@ func (w *Worker) Captures(u *Unit, tree *sitter.Tree, from, to uint32) ([]sitter
 
 // Build makes facts of the captures of a tree.
 func (w *Worker) Build(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, complete bool) *facts.File {
-	captures = w.resync(ctx, u, text, captures, tree)
+	var errors []sitter.Node
+	if tree.HasError() {
+		errors = tree.Errors(resyncErrors)
+		captures = w.resync(ctx, u, text, captures, errors)
+	}
 	w.b.reset(u, text)
 	w.b.add(captures)
 	f := w.b.finish()
-	for _, e := range tree.Errors(facts.MaxErrors) {
+	for _, e := range errors[:min(len(errors), facts.MaxErrors)] {
 		f.Errors = append(f.Errors, facts.Span{Start: e.Start, End: e.End})
 	}
 	if !complete {

@@ -93,6 +93,60 @@ uint32_t st_children(const TSTree *t, uint32_t from, uint32_t to, st_node *out, 
   return n;
 }
 
+static bool st_same(TSNode x, TSNode y) {
+  // A node's id is where its parent holds the subtree; what stands there is the
+  // subtree itself, which an incremental parse shares between both trees.
+  if (ts_node_start_byte(x) != ts_node_start_byte(y)) return false;
+  if (ts_node_symbol(x) != ts_node_symbol(y)) return false;
+  if (*(const void *const *)x.id == *(const void *const *)y.id) return true;
+  return ts_node_end_byte(x) == ts_node_end_byte(y) &&
+         ts_node_parse_state(x) == ts_node_parse_state(y) &&
+         ts_node_has_error(x) == ts_node_has_error(y) &&
+         ts_node_descendant_count(x) == ts_node_descendant_count(y);
+}
+
+// st_changed finds where the children of two roots differ: from the first that
+// is in one of them only to the last. a was edited to fit b's text.
+bool st_changed(const TSTree *a, const TSTree *b, uint32_t *from, uint32_t *to) {
+  TSNode ra = ts_tree_root_node(a), rb = ts_tree_root_node(b);
+  *from = 0;
+  *to = UINT32_MAX;
+  if (ts_node_symbol(ra) != ts_node_symbol(rb)) return true;
+  TSTreeCursor ca = ts_tree_cursor_new(ra), cb = ts_tree_cursor_new(rb);
+  bool ia = ts_tree_cursor_goto_first_child(&ca), ib = ts_tree_cursor_goto_first_child(&cb);
+  bool differ = false;
+  uint32_t lo = UINT32_MAX, hi = 0;
+  while (ia || ib) {
+    TSNode x, y;
+    if (ia) x = ts_tree_cursor_current_node(&ca);
+    if (ib) y = ts_tree_cursor_current_node(&cb);
+    if (ia && ib && st_same(x, y)) {
+      ia = ts_tree_cursor_goto_next_sibling(&ca);
+      ib = ts_tree_cursor_goto_next_sibling(&cb);
+      continue;
+    }
+    // What begins first is in one tree only, or in both and not the same.
+    differ = true;
+    uint32_t sx = ia ? ts_node_start_byte(x) : UINT32_MAX, sy = ib ? ts_node_start_byte(y) : UINT32_MAX;
+    if (sx < lo) lo = sx;
+    if (sy < lo) lo = sy;
+    bool stepx = sx <= sy, stepy = sy <= sx;
+    if (stepx) {
+      if (ts_node_end_byte(x) > hi) hi = ts_node_end_byte(x);
+      ia = ts_tree_cursor_goto_next_sibling(&ca);
+    }
+    if (stepy) {
+      if (ts_node_end_byte(y) > hi) hi = ts_node_end_byte(y);
+      ib = ts_tree_cursor_goto_next_sibling(&cb);
+    }
+  }
+  ts_tree_cursor_delete(&ca);
+  ts_tree_cursor_delete(&cb);
+  *from = lo;
+  *to = hi;
+  return differ;
+}
+
 // st_path lists the nodes around a byte, outermost first.
 uint32_t st_path(const TSTree *t, uint32_t at, st_node *out, uint32_t max) {
   TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));

@@ -188,19 +188,16 @@ func (t *Tree) Edit(e Edit) {
 // Span is a range of bytes.
 type Span struct{ Start, End uint32 }
 
-// ChangedRanges compares an edited tree with the one that Parse made of it.
-func (t *Tree) ChangedRanges(next *Tree) []Span {
-	var n C.uint32_t
-	r := C.ts_tree_get_changed_ranges(t.ptr, next.ptr, &n)
-	if r == nil {
-		return nil
-	}
-	defer C.free(unsafe.Pointer(r))
-	out := make([]Span, 0, int(n))
-	for _, x := range unsafe.Slice(r, int(n)) {
-		out = append(out, Span{uint32(x.start_byte), uint32(x.end_byte)})
-	}
-	return out
+// Changed compares an edited tree with the one that Parse made of it: the range
+// from the first of the root's children that is not the same in both to the
+// last. ok is false when none differs. Children are the same when they are one
+// subtree, or agree in place, type, parse state, error and number of nodes; it
+// walks the root's children only, where comparing all nodes costs as much as
+// parsing.
+func (t *Tree) Changed(next *Tree) (s Span, ok bool) {
+	var lo, hi C.uint32_t
+	ok = bool(C.st_changed(t.ptr, next.ptr, &lo, &hi))
+	return Span{uint32(lo), uint32(hi)}, ok
 }
 
 // HasError reports whether anything in the tree did not parse.

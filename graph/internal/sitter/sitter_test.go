@@ -108,7 +108,7 @@ func TestIncrementalEditFindsTheChange(t *testing.T) {
 	if next.HasError() {
 		t.Error("has errors")
 	}
-	tree.ChangedRanges(next)
+	tree.Changed(next)
 	tree.Close()
 	clone := next.Clone()
 	next.Close()
