@@ -15,12 +15,24 @@ import (
 // boundary, with the beliefs of that moment; a session without a turn has no
 // record.
 type durable struct {
-	store func() (*record.Store, error) // nil: nothing is recorded
+	store Record // nil: nothing is recorded
 
 	mu      sync.Mutex // guards what follows; held while a step is written
 	session *record.Session
 	written int  // messages of the transcript that are recorded
 	failed  bool // the failure was told
+	// unreadable: there is a record of this session that nobody could read; it is
+	// left alone.
+	unreadable bool
+}
+
+// create begins a new record. That of a session whose former record could not be
+// read continues that one.
+func (d *durable) create(ctx context.Context, h record.Header) (*record.Session, error) {
+	if d.unreadable {
+		return d.store.Continue(ctx, h.Session, h)
+	}
+	return d.store.Create(ctx, h)
 }
 
 // piece is what one step adds to the recorded transcript.
@@ -65,11 +77,8 @@ func (d *durable) begin(ctx context.Context, h record.Header) error {
 	if d.store == nil || d.session != nil {
 		return nil
 	}
-	store, err := d.store()
-	if err != nil {
-		return err
-	}
-	d.session, err = store.Create(ctx, h)
+	var err error
+	d.session, err = d.create(ctx, h)
 	return err
 }
 
@@ -150,7 +159,7 @@ func restore(l *record.Loaded) (st state, first piece, err error) {
 	for i, raw := range l.Transcript {
 		var p piece
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return st, first, fmt.Errorf("piece %d of the recorded transcript: %w", i+1, err)
+			return st, first, fmt.Errorf("%w: piece %d of the transcript: %w", record.ErrDamaged, i+1, err)
 		}
 		if i == 0 {
 			first = piece{Prefix: p.Prefix, Mark: p.Mark}
@@ -162,7 +171,7 @@ func restore(l *record.Loaded) (st state, first piece, err error) {
 	var stored storedState
 	if len(l.State) > 0 {
 		if err := json.Unmarshal(l.State, &stored); err != nil {
-			return st, first, fmt.Errorf("the recorded state: %w", err)
+			return st, first, fmt.Errorf("%w: its state: %w", record.ErrDamaged, err)
 		}
 	}
 	st.log = repaired(st.log) // a cut can only be at the end, so numbers before it hold
@@ -185,41 +194,4 @@ func restore(l *record.Loaded) (st state, first piece, err error) {
 		st.status = Interrupted
 	}
 	return st, first, nil
-}
-
-// repaired gives a result to every call that has none, so that a record that
-// was cut between a call and its result is a valid conversation again.
-func repaired(log []entry) []entry {
-	var out []entry
-	for i, e := range log {
-		out = append(out, e)
-		if e.kind != fromModel || !hasCalls(e) {
-			continue
-		}
-		have := map[string]bool{}
-		if i+1 < len(log) && log[i+1].kind == toolResults {
-			for _, p := range log[i+1].msg.Parts {
-				have[p.CallID] = true
-			}
-		}
-		missing := entry{kind: toolResults, turn: e.turn, step: e.step, msg: model.Message{Role: model.User}}
-		for _, p := range e.msg.Parts {
-			if p.Kind == model.ToolCallPart && !have[p.CallID] {
-				missing.msg.Parts = append(missing.msg.Parts, lostResult(p))
-			}
-		}
-		switch {
-		case len(missing.msg.Parts) == 0:
-		case len(have) == 0:
-			out = append(out, missing)
-		default:
-			log[i+1].msg.Parts = append(log[i+1].msg.Parts, missing.msg.Parts...)
-		}
-	}
-	return out
-}
-
-func lostResult(call model.Part) model.Part {
-	return model.Part{Kind: model.ToolResultPart, CallID: call.CallID, Tool: call.Tool, IsError: true, Status: "cancelled",
-		Text: call.Tool + ": its result was lost when the server ended; whether it had an effect is not known\n{\"status\":\"cancelled\"}"}
 }

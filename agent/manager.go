@@ -44,11 +44,26 @@ type Options struct {
 	// Always keeps a permission rule ("command:go test ./...") in the user's own
 	// settings. Nil keeps it for the life of this Manager only.
 	Always func(rule string) error
-	// Record opens the durable work record, at the first need; nil keeps sessions
-	// for the life of the process only.
-	Record func() (*record.Store, error)
+	// Record is the durable work record; nil keeps sessions for the life of the
+	// process only.
+	Record Record
+	// Tell puts a message before the human, outside any session; nil drops it.
+	Tell func(message string)
 	// Log gets neither prompts, file contents nor keys. Nil discards.
 	Log *slog.Logger
+}
+
+// Record is the durable work record. record.Store is one, and record.Set is
+// several, of which a session is in that of its root.
+type Record interface {
+	Create(ctx context.Context, h record.Header) (*record.Session, error)
+	// Sessions lists all, newest first; with an error it is what could be listed.
+	Sessions(ctx context.Context) ([]record.Info, error)
+	Resume(ctx context.Context, id string) (*record.Session, *record.Loaded, error)
+	Load(ctx context.Context, id string) (*record.Loaded, error)
+	// Salvage and Continue are for a session that Resume cannot read.
+	Salvage(ctx context.Context, id string) *record.Loaded
+	Continue(ctx context.Context, id string, h record.Header) (*record.Session, error)
 }
 
 // Errors that callers tell apart; the texts are for people.
@@ -73,6 +88,8 @@ type Info struct {
 	Guarded   int // files in its belief map
 	Root      string
 	Model     string
+	// Elsewhere: another process has it open.
+	Elsewhere bool
 }
 
 // Transcript is what a session said and heard, complete: what compaction took
@@ -115,6 +132,9 @@ func NewManager(o Options) *Manager {
 	}
 	if o.NewID == nil {
 		o.NewID = randomID
+	}
+	if o.Tell == nil {
+		o.Tell = func(string) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -239,21 +259,30 @@ func (m *Manager) Cancel(session string) error {
 
 // List returns the sessions, newest activity first, with those that only the
 // record has and no other process runs.
-func (m *Manager) List() []Info {
+func (m *Manager) List() []Info { return m.list(false) }
+
+// ListAll is List with those that other processes run.
+func (m *Manager) ListAll() []Info { return m.list(true) }
+
+func (m *Manager) list(elsewhere bool) []Info {
 	var out []Info
 	for _, s := range m.all() {
 		if info, err := s.info(); err == nil {
 			out = append(out, info)
 		}
 	}
-	out = append(out, m.recorded(m.life)...)
+	out = append(out, m.recorded(m.life, elsewhere)...)
 	sort.SliceStable(out, func(i, j int) bool { return out[i].UpdatedAt.After(out[j].UpdatedAt) })
 	return out
 }
 
-// Get returns a session's whole transcript.
+// Get returns a session's whole transcript. One that another process runs is
+// shown as its record has it.
 func (m *Manager) Get(session string) (Transcript, error) {
 	s, err := m.find(m.life, session)
+	if errors.Is(err, record.ErrBusy) {
+		return m.Look(m.life, session)
+	}
 	if err != nil {
 		return Transcript{}, err
 	}
@@ -291,7 +320,7 @@ func (m *Manager) Content(id string) (before, after []byte, ok bool) {
 	if !found {
 		return nil, nil, false
 	}
-	s, err := m.get(session)
+	s, err := m.find(m.life, session) // an editor that comes back shows it again at once
 	if err != nil {
 		return nil, nil, false
 	}

@@ -14,39 +14,41 @@ import (
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
-// recorded lists the sessions that only the record has and no process runs.
-func (m *Manager) recorded(ctx context.Context) []Info {
+// recorded lists the sessions that only the record has. Those that another
+// process runs now are among them if elsewhere is true.
+func (m *Manager) recorded(ctx context.Context, elsewhere bool) []Info {
 	if m.o.Record == nil {
 		return nil
 	}
-	store, err := m.o.Record()
+	list, err := m.o.Record.Sessions(ctx)
 	if err != nil {
-		m.o.Log.Error("the work record cannot be opened", "err", err.Error())
-		return nil
-	}
-	list, err := store.Sessions(ctx)
-	if err != nil {
-		m.o.Log.Error("the work record cannot be read", "err", err.Error())
-		return nil
+		m.o.Log.Error("not every session could be listed", "err", err.Error())
 	}
 	var out []Info
 	for _, r := range list {
 		m.mu.Lock()
 		_, here := m.sessions[r.Session]
 		m.mu.Unlock()
-		if here || r.Live || len(out) == recordedMost {
+		if here || r.Live && !elsewhere || len(out) == recordedMost {
 			continue
 		}
-		info := Info{ID: r.Session, Title: r.Title, State: Idle, UpdatedAt: r.Updated, Turns: r.Turn, Guarded: r.Guarded, Root: r.Root, Model: r.Model}
-		if r.Interrupted {
-			info.State = Interrupted
-		}
-		if r.Err != nil {
-			info.Title = "cannot be read: " + r.Err.Error()
-		}
-		out = append(out, info)
+		out = append(out, recordedInfo(r))
 	}
 	return out
+}
+
+func recordedInfo(r record.Info) Info {
+	info := Info{ID: r.Session, Title: r.Title, State: Idle, UpdatedAt: r.Updated, Turns: r.Turn, Guarded: r.Guarded, Root: r.Root, Model: r.Model, Elsewhere: r.Live}
+	switch {
+	case r.Interrupted:
+		info.State = Interrupted
+	case r.Running:
+		info.State = Running
+	}
+	if r.Err != nil {
+		info.Title = "cannot be read: " + r.Err.Error()
+	}
+	return info
 }
 
 // recordedMost bounds the list of earlier sessions.
@@ -73,15 +75,18 @@ func (m *Manager) find(ctx context.Context, id string) (*Session, error) {
 // load opens a recorded session: transcript, beliefs and budget are what they
 // were before any tool can touch a file.
 func (m *Manager) load(ctx context.Context, id string) (*Session, error) {
-	store, err := m.o.Record()
-	if err != nil {
-		return nil, err
+	rec, l, err := m.o.Record.Resume(ctx, id)
+	if errors.Is(err, record.ErrDamaged) || errors.Is(err, record.ErrNewer) {
+		return m.loadUnreadable(ctx, id, err)
 	}
-	rec, l, err := store.Resume(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	s, st, err := m.reopen(ctx, l)
+	if errors.Is(err, record.ErrDamaged) {
+		_ = rec.Close()
+		return m.loadUnreadable(ctx, id, err)
+	}
 	if err != nil {
 		_ = rec.Close()
 		return nil, fmt.Errorf("session %s cannot be resumed: %w", id, err)

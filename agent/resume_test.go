@@ -16,26 +16,26 @@ import (
 // life is one process: everything but the disk is its own.
 type life struct {
 	*bench
-	store *record.Store
+	store *record.Set
+	told  []string
 	end   func()
 }
 
-func newLife(t *testing.T, root, home string) *life {
+func newLife(t *testing.T, root, home string, more ...string) *life {
 	t.Helper()
 	b := &bench{t: t, client: &recorder{}, brain: &fakeModel{}}
-	b.ws = workspace.New(workspace.Options{Roots: []string{root}})
+	b.ws = workspace.New(workspace.Options{Roots: append([]string{root}, more...)})
 	b.root = b.ws.Roots()[0]
-	store, err := record.Open(record.Options{Home: home, Root: b.root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := record.NewSet(record.SetOptions{Home: home, Roots: b.ws.Roots})
+	l := &life{bench: b, store: store}
+	var err error
 	b.guard, err = guard.New(guard.Options{Workspace: b.ws, StateDir: home, Recorder: store, Settings: func() config.Guard { return config.Default().Guard }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.m = NewManager(Options{Workspace: b.ws, Guard: b.guard, Client: b.client, Trusted: func() bool { return true },
-		Model: func(string) (model.Model, error) { return b.brain, nil }, Record: func() (*record.Store, error) { return store, nil }})
-	l := &life{bench: b, store: store}
+		Model: func(string) (model.Model, error) { return b.brain, nil }, Record: store,
+		Tell: func(m string) { l.told = append(l.told, m) }})
 	l.end = func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -355,6 +356,23 @@ func TestSyntaxAndSymbols(t *testing.T) {
 	e.ok(e.apply(edit("a.py", r.Base, "{{", "y")))
 }
 
+// A failing record refuses the write; where nothing can be recorded at all, what
+// a replacement takes away goes to the displaced store as without a recorder.
+func TestRecorderFails(t *testing.T) {
+	e := newEnv(t)
+	e.disk("a", "one\n")
+	rec := &fakeRecorder{disk: func() string { return "" }, fail: errors.New("no space left on device")}
+	e.g.o.Recorder = rec
+	r := e.apply(write("a", e.read("a"), "two\n"))
+	e.no(r, StatusGuardUnavailable)
+	e.wantDisk("a", "one\n")
+	rec.fail = fmt.Errorf("work record: %w", ErrNoRecord)
+	e.ok(e.apply(write("a", e.read("a"), "two\n")))
+	e.wantDisk("a", "two\n")
+	e.undo(StatusApplied, "e2")
+	e.wantDisk("a", "one\n")
+}
+
 type fakeRecorder struct {
 	log  []string
 	fail error
@@ -364,6 +382,10 @@ type fakeRecorder struct {
 func (f *fakeRecorder) PreImage(_ context.Context, e EditRecord) error {
 	f.log = append(f.log, "pre "+e.ID+" "+string(e.Before)+" disk "+f.disk())
 	return f.fail
+}
+
+func (f *fakeRecorder) Images(context.Context, string, string) (EditRecord, error) {
+	return EditRecord{}, errors.New("not kept")
 }
 
 func (f *fakeRecorder) Applied(_ context.Context, e EditRecord) error {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +66,11 @@ func (t *task) recordPreImages(ctx context.Context, records []EditRecord) error 
 		return t.keepReplaced(records)
 	}
 	for i, e := range records {
-		if err := rec.PreImage(ctx, e); err != nil {
+		err := rec.PreImage(ctx, e)
+		if errors.Is(err, ErrNoRecord) {
+			return t.keepReplaced(records)
+		}
+		if err != nil {
 			t.abandon(ctx, records[:i])
 			return err
 		}
@@ -176,7 +181,7 @@ func (t *task) keepAll(ctx context.Context, records []EditRecord) {
 	for _, e := range records {
 		t.s.keep(e)
 		if rec := t.s.g.o.Recorder; rec != nil {
-			if err := rec.Applied(context.WithoutCancel(ctx), e); err != nil {
+			if err := rec.Applied(context.WithoutCancel(ctx), e); err != nil && !errors.Is(err, ErrNoRecord) {
 				for i := range t.applied {
 					t.applied[i].Note = joinNonEmpty(t.applied[i].Note, "the change could not be recorded for a restart: "+err.Error())
 				}

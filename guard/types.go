@@ -15,6 +15,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -227,16 +228,18 @@ type EditRecord struct {
 
 // Recorder keeps what outlives the process. The work record implements it.
 type Recorder interface {
-	// PreImage is durable when it returns, and is called before the write.
+	// PreImage is durable when it returns, and is called before the write. Any
+	// error refuses the write but ErrNoRecord.
 	PreImage(ctx context.Context, e EditRecord) error
 	// Applied says that the edit of the last PreImage with this ID was committed.
 	Applied(ctx context.Context, e EditRecord) error
 	// Abandoned says that it was not, or that it was taken back.
 	Abandoned(ctx context.Context, session, id string) error
-}
-
-// ImageSource is a Recorder that can read images back: undo asks it for those
-// that a session does not hold in memory any more.
-type ImageSource interface {
+	// Images reads both images of an edit back, once a session does not hold
+	// them in memory any more.
 	Images(ctx context.Context, session, id string) (EditRecord, error)
 }
+
+// ErrNoRecord is a PreImage's error when nothing can be recorded in this
+// process, which the person was told: the write goes on as without a Recorder.
+var ErrNoRecord = errors.New("there is no work record")

@@ -124,11 +124,11 @@ func (s *Session) withImages(ctx context.Context, e EditRecord) (EditRecord, err
 	if (e.Before != nil || e.BeforeAbsent) && (e.After != nil || e.AfterAbsent) {
 		return e, nil
 	}
-	src, ok := s.g.o.Recorder.(ImageSource)
-	if !ok {
+	rec := s.g.o.Recorder
+	if rec == nil {
 		return e, errors.New("its content is not kept any more")
 	}
-	full, err := src.Images(ctx, s.id, e.ID)
+	full, err := rec.Images(ctx, s.id, e.ID)
 	if err == nil && (full.Before == nil && !full.BeforeAbsent || full.After == nil && !full.AfterAbsent) {
 		err = errors.New("its content is not in the record")
 	}

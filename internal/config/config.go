@@ -23,6 +23,7 @@ type Settings struct {
 	Graph       Graph       `toml:"graph" json:"graph" doc:"Whether this server answers definitions, references and the like."`
 	Permissions Permissions `toml:"permissions" json:"permissions" doc:"What a session may do without asking. Reads are allowed."`
 	Hooks       []Hook      `toml:"hook" json:"hook" doc:"Commands that run at certain events. All layers' hooks run."`
+	Record      Record      `toml:"record" json:"record" doc:"What is kept of sessions, for resume and undo."`
 	OCP         OCP         `toml:"ocp" json:"ocp" doc:"Other providers of context."`
 }
 
@@ -94,6 +95,10 @@ type Hook struct {
 	Timeout Duration `toml:"timeout" json:"timeout" doc:"How long it may run, such as \"60s\"."`
 }
 
+type Record struct {
+	KeepDays int `toml:"keep_days" json:"keep_days" min:"0" doc:"A session that nobody touched for so many days is removed when a server starts. 0 keeps all. A project's file has no say in it."`
+}
+
 type OCP struct {
 	Providers []OCPProvider `toml:"provider" json:"provider" doc:"Providers that are asked with every prompt. All layers' providers are."`
 }
@@ -125,6 +130,7 @@ func Default() Settings {
 		Recall:      Recall{Frames: 5, Tokens: 1200, Placement: "before-prompt", ControlRate: 10},
 		Budget:      Budget{Steps: 200},
 		Graph:       Graph{Serve: "auto"},
+		Record:      Record{KeepDays: 90},
 		Permissions: Permissions{Write: "allow", Command: "ask", Network: "ask", MCP: "ask"},
 	}
 }

@@ -36,6 +36,9 @@ func permit(layer Layer, trusted bool) func(path string, old, value any) string 
 		if layer != ProjectLayer {
 			return ""
 		}
+		if path == "record.keep_days" {
+			return "counts in the user's own settings only"
+		}
 		if path == "guard.overwrite_unseen" && value == "allow" {
 			return "counts in the user's own settings only"
 		}

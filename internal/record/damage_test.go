@@ -118,8 +118,17 @@ func TestDamagedSessionInList(t *testing.T) {
 	if _, err := s.Create(t.Context(), Header{Session: "s"}); err == nil {
 		t.Error("a damaged session was overwritten")
 	}
+	// Young, it holds up the removal of packs; old, it goes like the others.
+	must(t, os.Chtimes(s.refs.path("s"), time.Time{}, time.Now().Add(20*365*24*time.Hour)))
 	if gone, err := s.Prune(t.Context(), time.Now().Add(10*365*24*time.Hour)); len(gone) != 1 || gone[0] != "other" || !errors.Is(err, ErrDamaged) {
 		t.Errorf("pruned %v, %v", gone, err)
+	}
+	must(t, os.Chtimes(s.refs.path("s"), time.Time{}, time.Now()))
+	if gone, err := s.Prune(t.Context(), time.Now().Add(10*365*24*time.Hour)); len(gone) != 1 || gone[0] != "s" || err != nil {
+		t.Errorf("pruned %v, %v", gone, err)
+	}
+	if left, _ := os.ReadDir(filepath.Join(s.Dir(), "stella", "locks")); len(left) != 0 {
+		t.Errorf("locks of nobody are left: %v", left)
 	}
 }
 

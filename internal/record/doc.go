@@ -28,7 +28,15 @@
 // hash of everything, so that a damaged record is an error in clear words and
 // never half a session (load.go).
 //
-// Processes: a session is written by the one process that holds its lock;
-// different sessions never wait for each other. A shared lock is held during a
-// write, an exclusive one while old sessions are removed (lock.go, maintain.go).
+// What cannot be read is left alone: Salvage shows what is sound of it, and
+// Continue keeps what the session does from then on under a name beside it. Old
+// sessions are removed as a whole, readable or not (Prune in join.go).
+//
+// Processes: a session is written by the one process that holds its lock
+// (store.go), which the system gives back when that process ends. Different
+// sessions never wait for each other; packs are rearranged by one process at a
+// time (join.go).
+//
+// A server with several roots has a Set (set.go): each session is in the record
+// of the root that it works in.
 package record

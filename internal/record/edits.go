@@ -65,17 +65,58 @@ func (f editFile) record(session string) guard.EditRecord {
 
 var _ guard.Recorder = (*Store)(nil)
 
+// Images is an edit of an open session with both images, as they were recorded.
+func (s *Store) Images(_ context.Context, session, id string) (guard.EditRecord, error) {
+	n := s.opened(session)
+	if n == nil {
+		return guard.EditRecord{}, wrap("load", session, ErrNotFound)
+	}
+	return n.Record(id)
+}
+
 // PreImage makes an edit's images durable before its write. A session that has
-// no record yet (a client of `stella-ls mcp`) gets one.
+// no record yet (a client of `stella-ls mcp`, or one whose beginning met a full
+// disk) gets one.
 func (s *Store) PreImage(ctx context.Context, e guard.EditRecord) error {
 	n := s.opened(e.Session)
 	if n == nil {
 		var err error
-		if n, err = s.Create(ctx, Header{Session: e.Session, Title: "edits without a session"}); err != nil {
+		if n, err = s.orphan(ctx, Header{Session: e.Session, Title: "edits without a session"}); err != nil {
 			return err
 		}
 	}
 	return n.edit(ctx, e, EditPending)
+}
+
+// orphan begins a record that a later Create of the same session takes over.
+func (s *Store) orphan(ctx context.Context, h Header) (*Session, error) {
+	n, err := s.Create(ctx, h)
+	if errors.Is(err, ErrExists) || errors.Is(err, ErrDamaged) {
+		n, err = s.Continue(ctx, h.Session, h)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.orphan = true
+	return n, nil
+}
+
+// adopt is an open orphan, now with its header; nil if there is none.
+func (s *Store) adopt(h Header) *Session {
+	n := s.opened(h.Session)
+	if n == nil {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.orphan {
+		return nil
+	}
+	n.orphan = false
+	n.meta.Title, n.meta.Model, n.meta.Root = h.Title, h.Model, h.Root
+	return n
 }
 
 // Applied says durably that the write happened.

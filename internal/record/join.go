@@ -241,8 +241,9 @@ func (o *objects) removeStrays(grace time.Duration) error {
 const grace = time.Hour
 
 // Prune removes sessions that were last written before a time and that nobody
-// has open, and then what only they held. It returns their ids. While a session
-// that stays cannot be read, nothing but refs is removed.
+// has open, each with all that belongs to it, and then what only they held. It
+// returns their ids. Of one that cannot be read the age is its ref's; while such
+// a one stays, nothing but refs is removed.
 func (s *Store) Prune(ctx context.Context, before time.Time) ([]string, error) {
 	ids, err := s.refs.list()
 	if err != nil {
@@ -250,6 +251,9 @@ func (s *Store) Prune(ctx context.Context, before time.Time) ([]string, error) {
 	}
 	var gone []string
 	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return gone, err
+		}
 		ok, err := s.pruneSession(id, before)
 		if err != nil {
 			return gone, wrap("prune", id, err)
@@ -265,9 +269,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) ([]string, error) {
 }
 
 func (s *Store) pruneSession(id string, before time.Time) (bool, error) {
-	h, _, err := s.head(id)
-	if err != nil || !h.Updated.Before(before) {
-		return false, nil // what cannot be read is for a person to decide about
+	if !s.updated(id).Before(before) {
+		return false, nil
 	}
 	lock, err := s.lockSession(id)
 	if errors.Is(err, ErrBusy) {
@@ -277,14 +280,30 @@ func (s *Store) pruneSession(id string, before time.Time) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = lock.Unlock() }() // the file is closed either way
-	at, err := s.refs.read(id)
-	if err != nil {
+	if !s.updated(id).Before(before) {
+		return false, nil // continued in between
+	}
+	if at, err := s.refs.read(id); err == nil {
+		err = s.refs.remove(id, at)
+		if err != nil {
+			return false, err
+		}
+	} else if err := s.refs.removeDamaged(id); err != nil {
 		return false, err
 	}
-	if h, _, err = s.head(id); err != nil || !h.Updated.Before(before) {
-		return false, err // continued in between
+	_ = os.Remove(s.lockPath(id)) // who waits for it looks again (takeLock); Windows keeps it
+	return true, nil
+}
+
+// updated is when a session was last written.
+func (s *Store) updated(id string) time.Time {
+	if h, _, err := s.head(id); err == nil {
+		return h.Updated
 	}
-	return true, s.refs.remove(id, at)
+	if info, err := os.Stat(s.refs.path(id)); err == nil {
+		return info.ModTime()
+	}
+	return s.now() // packed by git and unreadable: a person was here
 }
 
 // collect removes packs, or parts of packs, that no session needs.

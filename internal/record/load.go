@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -86,32 +87,30 @@ func (s *Store) load(ctx context.Context, id string) (*Loaded, position, error) 
 	if pos.beliefs, l.Beliefs, err = s.readBeliefs(files); err != nil {
 		return nil, position{}, err
 	}
-	return l, pos, s.history(ctx, l, files, parent)
+	return l, pos, s.history(ctx, l, files, parent, func(err error) error { return err })
 }
 
-// history walks from the newest commit to the first and collects.
-func (s *Store) history(ctx context.Context, l *Loaded, files map[string]plumbing.Hash, parent plumbing.Hash) error {
+// history walks from the newest commit to the first and collects. What fails is
+// given to bad; where that returns nil the walk goes on without it. An error
+// leaves in l what was collected so far.
+func (s *Store) history(ctx context.Context, l *Loaded, files map[string]plumbing.Hash, parent plumbing.Hash, bad func(error) error) error {
 	var edits []commitEdit
+	defer func() {
+		slices.Reverse(l.Transcript)
+		slices.Reverse(edits)
+		l.Edits = replay(l.Session, edits)
+	}()
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if h, ok := files["entry.json"]; ok {
-			body, err := s.jsonBlob(h)
-			if err != nil {
+		if err := s.added(files, l, &edits); err != nil {
+			if err = bad(err); err != nil {
 				return err
 			}
-			l.Transcript = append(l.Transcript, body)
-		}
-		if _, ok := files["edit.json"]; ok {
-			e := commitEdit{before: files["before"], after: files["after"]}
-			if err := s.readJSON(files, "edit.json", &e.editFile); err != nil {
-				return err
-			}
-			edits = append(edits, e)
 		}
 		if parent.IsZero() {
-			break
+			return nil
 		}
 		root, next, err := s.readCommit(parent)
 		if err != nil {
@@ -122,10 +121,55 @@ func (s *Store) history(ctx context.Context, l *Loaded, files map[string]plumbin
 		}
 		parent = next
 	}
-	slices.Reverse(l.Transcript)
-	slices.Reverse(edits)
-	l.Edits = replay(l.Session, edits)
+}
+
+// added collects what one commit brought.
+func (s *Store) added(files map[string]plumbing.Hash, l *Loaded, edits *[]commitEdit) error {
+	if h, ok := files["entry.json"]; ok {
+		body, err := s.jsonBlob(h)
+		if err != nil {
+			return err
+		}
+		l.Transcript = append(l.Transcript, body)
+	}
+	if _, ok := files["edit.json"]; ok {
+		e := commitEdit{before: files["before"], after: files["after"]}
+		if err := s.readJSON(files, "edit.json", &e.editFile); err != nil {
+			return err
+		}
+		*edits = append(*edits, e)
+	}
 	return nil
+}
+
+// Salvage is what can be read of a session whose record as a whole cannot be:
+// header, transcript and edits, as far as they are sound. It has no beliefs,
+// since some of them would be worse than none, and nothing of a newer format.
+func (s *Store) Salvage(ctx context.Context, id string) *Loaded {
+	l := &Loaded{Header: Header{Session: id, Root: s.root}, store: s}
+	if checkName(id) != nil {
+		return l
+	}
+	at, err := s.refs.read(id)
+	if err != nil || at.IsZero() {
+		return l
+	}
+	root, parent, err := s.readCommit(at)
+	if err != nil {
+		return l
+	}
+	files, err := s.readTree(root)
+	if err != nil {
+		return l
+	}
+	switch m, err := s.meta(id, files); {
+	case err == nil:
+		l.Header, l.State = m.Header, m.State
+	case errors.Is(err, ErrNewer):
+		return l
+	}
+	_ = s.history(ctx, l, files, parent, func(error) error { return nil }) // as far as it goes
+	return l
 }
 
 // commitEdit is what one commit says of an edit.

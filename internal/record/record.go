@@ -142,6 +142,8 @@ type Info struct {
 	Header
 	// Interrupted: a turn was running and no process has it now.
 	Interrupted bool
+	// Running: a turn is, in the process that has it.
+	Running bool
 	// Live: a process has the session open.
 	Live bool
 	// Err is why the session cannot be read; the header is then empty but for its id.

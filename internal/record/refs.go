@@ -142,6 +142,16 @@ func (r refs) remove(id string, old plumbing.Hash) error {
 	})
 }
 
+// removeDamaged deletes a ref that says nothing.
+func (r refs) removeDamaged(id string) error {
+	return r.locked(id, func(*os.File) (bool, error) {
+		if err := r.unpack(id); err != nil {
+			return false, err
+		}
+		return false, errors.Join(os.Remove(r.path(id)), syncDir(filepath.Dir(r.path(id))))
+	})
+}
+
 // unpack takes a ref out of packed-refs.
 func (r refs) unpack(id string) error {
 	path := filepath.Join(r.dir, "packed-refs")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -22,6 +23,7 @@ type Session struct {
 
 	mu      sync.Mutex // guards all below; held while a commit is written
 	closed  bool
+	orphan  bool // see Store.orphan
 	meta    meta
 	head    plumbing.Hash
 	beliefs *believed
@@ -150,7 +152,7 @@ func (n *Session) Close() error {
 	}
 	n.closed = true
 	n.store.mu.Lock()
-	delete(n.store.open, n.id)
+	maps.DeleteFunc(n.store.open, func(_ string, o *Session) bool { return o == n })
 	n.store.mu.Unlock()
 	return wrap("close", n.id, n.lock.Unlock())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,6 +156,9 @@ func (s *Store) Create(ctx context.Context, h Header) (*Session, error) {
 	if err := checkName(h.Session); err != nil {
 		return nil, wrap("create", h.Session, err)
 	}
+	if n := s.adopt(h); n != nil {
+		return n, nil
+	}
 	lock, err := s.lockSession(h.Session)
 	if err != nil {
 		return nil, wrap("create", h.Session, err)
@@ -180,6 +184,9 @@ func (s *Store) Resume(ctx context.Context, id string) (*Session, *Loaded, error
 	if err := checkName(id); err != nil {
 		return nil, nil, wrap("resume", id, err)
 	}
+	if !s.knows(id) {
+		return nil, nil, wrap("resume", id, ErrNotFound)
+	}
 	lock, err := s.lockSession(id)
 	if err != nil {
 		return nil, nil, wrap("resume", id, err)
@@ -194,6 +201,42 @@ func (s *Store) Resume(ctx context.Context, id string) (*Session, *Loaded, error
 	}
 	s.register(n)
 	return n, l, nil
+}
+
+// knows reports whether a session of that id is in the record, readable or not.
+func (s *Store) knows(id string) bool {
+	if checkName(id) != nil {
+		return false
+	}
+	at, err := s.refs.read(id)
+	return err != nil || !at.IsZero()
+}
+
+// Continue begins the record of a session whose own cannot be read: that one is
+// left as it is, for a newer program or a person, and what follows is kept under
+// the next free name, "ID.2". Until it is closed it answers to both ids.
+func (s *Store) Continue(ctx context.Context, id string, h Header) (*Session, error) {
+	if err := checkName(id); err != nil {
+		return nil, wrap("continue", id, err)
+	}
+	if n := s.adopt(h); n != nil {
+		return n, nil
+	}
+	for n := 2; n < 100; n++ {
+		h.Session = fmt.Sprintf("%s.%d", id, n)
+		made, err := s.Create(ctx, h)
+		if errors.Is(err, ErrExists) || errors.Is(err, ErrBusy) || errors.Is(err, ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.open[id] = made
+		s.mu.Unlock()
+		return made, nil
+	}
+	return nil, wrap("continue", id, ErrExists)
 }
 
 // Load reads a session without opening it.
@@ -223,7 +266,7 @@ func (s *Store) Sessions(ctx context.Context) ([]Info, error) {
 		if info.Err != nil {
 			info.Header, info.Err = Header{Session: id}, wrap("load", id, info.Err)
 		}
-		info.Interrupted = resume && !info.Live
+		info.Interrupted, info.Running = resume && !info.Live, resume && info.Live
 		out = append(out, info)
 	}
 	sortNewest(out)
@@ -265,18 +308,40 @@ func (s *Store) lockSession(id string) (*flock.Flock, error) {
 	if s.opened(id) != nil {
 		return nil, fmt.Errorf("%w: this one", ErrBusy)
 	}
-	lock := flock.New(s.lockPath(id))
-	ok, err := lock.TryLock()
+	lock, err := s.takeLock(id)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, ErrBusy
 	}
 	if err := errors.Join(s.refs.clearLock(id), s.objects.sweep(id)); err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
 	return lock, nil
+}
+
+// takeLock locks the file that has the session's name now: one that a removal
+// of old sessions took away in between is nobody's lock.
+func (s *Store) takeLock(id string) (*flock.Flock, error) {
+	for {
+		lock := flock.New(s.lockPath(id))
+		ok, err := lock.TryLock()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, ErrBusy
+		}
+		mine, errA := lock.Stat()
+		named, errB := os.Stat(s.lockPath(id))
+		if errA == nil && errB == nil && os.SameFile(mine, named) {
+			return lock, nil
+		}
+		if err := lock.Unlock(); err != nil {
+			return nil, err
+		}
+		if errB != nil && !errors.Is(errB, fs.ErrNotExist) {
+			return nil, errB
+		}
+	}
 }
 
 func (s *Store) lockPath(id string) string { return filepath.Join(s.dir, "stella", "locks", id) }

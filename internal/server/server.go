@@ -63,15 +63,13 @@ type parts struct {
 	graph    *graph.Graph
 	memory   *memory.Memory
 	manager  *agent.Manager
-	record   *record.Store // nil: it could not be opened, or no folder is
+	record   *record.Set
+	tidying  tidying
 }
 
 func (p *parts) close(ctx context.Context) error {
-	err := errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.graph.Close(), p.models.close())
-	if p.record != nil {
-		err = errors.Join(err, p.record.Close())
-	}
-	return err
+	p.tidying.stop()
+	return errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.graph.Close(), p.models.close(), p.record.Close())
 }
 
 // build makes everything that sessions need.
@@ -91,9 +89,9 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	if p.graph, err = openGraph(o, op); err != nil {
 		return nil, err
 	}
-	recorder := p.openRecord(o, op)
+	p.openRecord(o, op)
 	g, err := guard.New(guard.Options{
-		Recorder:   recorder,
+		Recorder:   p.record,
 		Syntax:     p.graph,
 		Workspace:  op.Workspace,
 		StateDir:   o.Home,
@@ -121,12 +119,9 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		Settings:  func() config.Recall { return p.settings.get().Recall },
 		Report:    func(sentence string) { op.Log.Info(sentence) },
 	})
-	var sessions func() (*record.Store, error)
-	if p.record != nil {
-		sessions = func() (*record.Store, error) { return p.record, nil }
-	}
 	p.manager = agent.NewManager(agent.Options{
-		Record:    sessions,
+		Record:    p.record,
+		Tell:      op.Tell,
 		Context:   p.memory,
 		Graph:     graphTool{p.graph},
 		Workspace: op.Workspace,
@@ -138,23 +133,10 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		Always:    func(rule string) error { return config.Always(o.Home, rule) },
 		Log:       op.Log,
 	})
+	if !o.LookOnly {
+		p.tidying.start(p.record, p.settings.get().Record.KeepDays, op.Log)
+	}
 	return p, nil
-}
-
-// openRecord opens the durable work record. Without one sessions end with the
-// process and the human is told; nothing else depends on it.
-func (p *parts) openRecord(o Options, op lsp.Opening) guard.Recorder {
-	root := firstRoot(op.Workspace)
-	if root == "" {
-		return nil
-	}
-	store, err := record.Open(record.Options{Home: o.Home, Root: root})
-	if err != nil {
-		op.Tell("Stella: sessions of this run cannot be resumed later: " + err.Error())
-		return nil
-	}
-	p.record = store
-	return store
 }
 
 func firstRoot(ws *workspace.Workspace) string {
