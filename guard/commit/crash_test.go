@@ -52,6 +52,16 @@ var crashOps = map[string]struct {
 		lacking.exclusive.Store(true)
 		e.Move(bg, Request{Path: dir + "/a.go", To: dir + "/m.go", Root: dir, Expect: digest(baseText)})
 	}, whole: map[string][]string{"a.go": {"", baseText}, "m.go": {"", baseText}}},
+	"create-reserved": {run: func(e *Engine, dir string, _ func(string)) {
+		lacking.exclusive.Store(true)
+		lacking.links.Store(true)
+		e.Create(bg, Request{Path: dir + "/n.go", Root: dir, Candidate: []byte(oursText)})
+	}, whole: map[string][]string{"a.go": {baseText}, "n.go": {"", oursText}}},
+	"move-reserved": {run: func(e *Engine, dir string, _ func(string)) {
+		lacking.exclusive.Store(true)
+		lacking.links.Store(true)
+		e.Move(bg, Request{Path: dir + "/a.go", To: dir + "/m.go", Root: dir, Expect: digest(baseText)})
+	}, whole: map[string][]string{"a.go": {"", baseText}, "m.go": {"", baseText}}},
 	"move": {run: func(e *Engine, dir string, _ func(string)) {
 		e.Move(bg, Request{Path: dir + "/a.go", To: dir + "/m.go", Root: dir, Expect: digest(baseText)})
 	}, whole: map[string][]string{"a.go": {"", baseText}, "m.go": {"", baseText}}},

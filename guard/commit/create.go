@@ -56,7 +56,7 @@ func (e *Engine) create(req Request, meta func(*os.File) error) (res Result, err
 	}
 	defer f.Close()
 	e.hook("create-ready")
-	if err := placeNew(d, temp, d, base); err != nil {
+	if err := e.placeNew(d, temp, d, base); err != nil {
 		d.unlink(temp)
 		return Result{}, err
 	}
@@ -66,19 +66,6 @@ func (e *Engine) create(req Request, meta func(*os.File) error) (res Result, err
 		res.Warnings = append(res.Warnings, "the directory could not be synced: "+err.Error())
 	}
 	return res, nil
-}
-
-// placeNew renames to a name that must be free. Without such a rename a second
-// name is made and the first removed.
-func placeNew(d *dir, from string, to *dir, name string) error {
-	err := d.renameNew(from, to, name)
-	if !unsupported(err) {
-		return err
-	}
-	if err := d.link(from, to, name); err != nil {
-		return err
-	}
-	return d.unlink(from)
 }
 
 // removeDirs removes directories that a failed call made, if they are still empty.

@@ -66,7 +66,7 @@ func (e *Engine) deleteLink(req Request, d *dir, base string, i info) (Result, e
 		return Result{}, err
 	}
 	if out, err := d.lstat(temp); err != nil || out.id != i.id {
-		if err := placeNew(d, temp, d, base); err != nil {
+		if err := e.placeNew(d, temp, d, base); err != nil {
 			return Result{}, fmt.Errorf("%w; what was there is kept as %s", err, temp)
 		}
 		return Result{}, errAgain
@@ -141,7 +141,7 @@ func (t *attempt) remove(ctx context.Context) (Result, error) {
 // that newer file stays and ours to put back goes to the displaced store.
 func (t *attempt) putAside(ctx context.Context) error {
 	dropLease(t.old)
-	err := placeNew(t.d, t.temp, t.d, t.base)
+	err := t.e.placeNew(t.d, t.temp, t.d, t.base)
 	if err == nil {
 		t.d.sync()
 		return errAgain // the compare finds what was written

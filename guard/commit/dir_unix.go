@@ -167,6 +167,9 @@ func (d *dir) rename(from string, to *dir, name string) error {
 	return unix.Renameat(d.fd, from, to.fd, name)
 }
 func (d *dir) link(from string, to *dir, name string) error {
+	if lacking.links.Load() {
+		return unix.EPERM
+	}
 	return unix.Linkat(d.fd, from, to.fd, name, 0)
 }
 func (d *dir) unlink(name string) error { return unix.Unlinkat(d.fd, name, 0) }

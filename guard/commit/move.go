@@ -75,7 +75,7 @@ func (e *Engine) moveOnce(ctx context.Context, req Request, src *dir, base strin
 		return Result{}, err
 	}
 	if i.link {
-		err := destination(placeNew(src, base, dst, name))
+		err := destination(e.placeNew(src, base, dst, name))
 		src.sync()
 		dst.sync()
 		return Result{Mode: ModeLink}, err
@@ -123,7 +123,7 @@ func (t *attempt) moved(dst *dir, name string) (Result, error) {
 	// Another version was renamed to the old name in this moment, or somebody
 	// waits to write: back with it, then compare again. If the old name was
 	// taken once more, both stay where they are.
-	if err := placeNew(dst, name, t.d, t.base); err != nil {
+	if err := t.e.placeNew(dst, name, t.d, t.base); err != nil {
 		now, digest, _, readErr := t.readBase()
 		if readErr != nil {
 			return Result{}, readErr
@@ -134,7 +134,8 @@ func (t *attempt) moved(dst *dir, name string) (Result, error) {
 }
 
 // moveByLink is the move without an exclusive rename: a second name, then the
-// first removed. The intent lets the next start finish what a crash left half done.
+// first removed; or a reserved name, renamed over. The intent lets the next start
+// finish what a crash left half done.
 func (t *attempt) moveByLink(dst *dir, name string) (Result, error) {
 	t.in = &intent{Op: "move", Root: t.req.Root, Path: t.req.Path, To: t.req.To, ToRoot: t.req.ToRoot, Base: t.req.Expect}
 	if err := t.e.intents.prepare(t.in); err != nil {
@@ -144,7 +145,13 @@ func (t *attempt) moveByLink(dst *dir, name string) (Result, error) {
 		return Result{}, err
 	}
 	if err := t.d.link(t.base, dst, name); err != nil {
-		return Result{}, destination(err)
+		if !noSecondName(err) {
+			return Result{}, destination(err)
+		}
+		if err := t.e.placeReserved(t.d, t.base, dst, name); err != nil {
+			return Result{}, destination(err)
+		}
+		return t.moved(dst, name)
 	}
 	t.e.hook("linked")
 	if err := t.named(); err != nil { // another version has the old name: it stays there

@@ -29,7 +29,7 @@ func newID() string {
 
 // lacking takes away what the system offers, so that tests can see the weaker
 // modes on a machine that has everything.
-var lacking struct{ lease, exchange, exclusive atomic.Bool }
+var lacking struct{ lease, exchange, exclusive, links atomic.Bool }
 
 // info is what the engine needs to know of a directory entry or an open file.
 type info struct {

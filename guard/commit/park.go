@@ -247,7 +247,7 @@ func (p *parked) giveBack(theirs Digest) outcome {
 	if p.kind == parkReplaced {
 		return p.swapBack(ctx, theirs)
 	}
-	if placeNew(p.d, p.temp, p.d, p.base) != nil {
+	if p.e.placeNew(p.d, p.temp, p.d, p.base) != nil {
 		p.kind = parkStored // the name is taken
 		return stays
 	}

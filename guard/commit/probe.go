@@ -12,7 +12,18 @@ type Probed struct {
 	Lease     bool
 	Exchange  bool
 	Exclusive bool     // rename to a free name only
+	Links     bool     // a file may have several names
 	Notes     []string // what is missing and what that means
+}
+
+func (p Probed) mode() string {
+	switch {
+	case p.Exchange || p.Links:
+		return (&attempt{lease: p.Lease}).mode(p.Exchange)
+	case p.Lease:
+		return ModeLeaseInPlace
+	}
+	return ModeInPlace
 }
 
 // Probe tries the engine's steps on temporaries in dir, which are removed.
@@ -52,8 +63,14 @@ func Probe(dir string) (Probed, error) {
 		p.Exclusive = true
 		d.unlink(c)
 	} else {
-		p.Notes = append(p.Notes, fmt.Sprintf("no exclusive rename here (%v): new files are placed by a second name", err))
+		p.Notes = append(p.Notes, fmt.Sprintf("no exclusive rename here (%v): new files are placed by a second or a reserved name", err))
 	}
-	p.Mode = (&attempt{lease: p.Lease}).mode(p.Exchange)
+	if err := d.link(b, d, c); err == nil {
+		p.Links = true
+		d.unlink(c)
+	} else if !p.Exchange {
+		p.Notes = append(p.Notes, fmt.Sprintf("no hard links here either (%v): files are overwritten in place", err))
+	}
+	p.Mode = p.mode()
 	return p, nil
 }

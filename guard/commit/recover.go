@@ -95,7 +95,10 @@ func (e *Engine) recoverIntent(ctx context.Context, box *intents, name string) (
 	case "in-place":
 		out, err = e.recoverInPlace(ctx, in)
 	case "move":
-		err = recoverMove(in)
+		var r *Rescued
+		if r, err = recoverMove(in); r != nil {
+			out = append(out, *r)
+		}
 	default:
 		out, err = e.recoverTemps(ctx, in)
 	}
@@ -157,7 +160,11 @@ func (e *Engine) recoverTemp(ctx context.Context, d *dir, in *intent, temp strin
 		return nil, err
 	}
 	if digest == in.Base || digest == in.Candidate {
-		return nil, d.unlink(temp)
+		var r *Rescued
+		if in.Op == "create" && len(content) > 0 { // else the rename was done, whatever is at the path now
+			r = reservedEmpty(in.Path)
+		}
+		return r, d.unlink(temp)
 	}
 	kept, err := e.store.Add(in.Path, "found after a crash", content, fs.FileMode(i.mode&0o777))
 	if err != nil {
@@ -169,23 +176,26 @@ func (e *Engine) recoverTemp(ctx context.Context, d *dir, in *intent, temp strin
 }
 
 // recoverMove undoes a move that made the second name and not more.
-func recoverMove(in *intent) error {
+func recoverMove(in *intent) (*Rescued, error) {
 	src, base, _, err := openDir(in.Root, in.Path, false)
 	if err != nil {
-		return nil // the old place is gone: the file is at the new one, or nowhere of ours
+		return nil, nil // the old place is gone: the file is at the new one, or nowhere of ours
 	}
 	defer src.close()
 	dst, name, _, err := openDir(in.ToRoot, in.To, false)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer dst.close()
 	a, errA := src.lstat(base)
 	b, errB := dst.lstat(name)
-	if errA == nil && errB == nil && a.id == b.id {
-		return dst.unlink(name)
+	switch {
+	case errA != nil || errB != nil:
+		return nil, nil
+	case a.id == b.id:
+		return nil, dst.unlink(name)
 	}
-	return nil
+	return reservedEmpty(in.To), nil
 }
 
 // recoverInPlace looks whether a file was left torn. Torn means: block by block

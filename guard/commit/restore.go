@@ -33,7 +33,7 @@ func (e *Engine) swap(d *dir, temp, base string, in *intent) (out string, exchan
 		return temp, false, err
 	}
 	if err := d.link(base, d, second); err != nil {
-		if unsupported(err) || errors.Is(err, fs.ErrPermission) {
+		if noSecondName(err) {
 			err = errNoSwap
 		}
 		return temp, false, err
@@ -82,7 +82,7 @@ func (r *restoring) run(ctx context.Context, first version) (atPath version, err
 				return atPath, err
 			}
 			// The path is gone: somebody deleted what we had put there. Theirs goes back to a free name.
-			if err = placeNew(r.d, r.temp, r.d, r.base); err != nil {
+			if err = r.e.placeNew(r.d, r.temp, r.d, r.base); err != nil {
 				return atPath, err
 			}
 			return atPath, nil

@@ -34,6 +34,8 @@ func TestWeakerModes(t *testing.T) {
 		{ModeLeaseRename, []*atomic.Bool{&lacking.exchange}},
 		{ModeRename, []*atomic.Bool{&lacking.exchange, &lacking.lease}},
 		{ModeLease, []*atomic.Bool{&lacking.exclusive}},
+		{ModeLeaseInPlace, []*atomic.Bool{&lacking.exclusive, &lacking.exchange, &lacking.links}},
+		{ModeInPlace, []*atomic.Bool{&lacking.exclusive, &lacking.exchange, &lacking.links, &lacking.lease}},
 	} {
 		for _, style := range []string{"rename", "truncate", "append", "late-truncate", "late-append"} {
 			for _, point := range []string{"", "intent-ready", "compared", "checked", "exchanged", "parked"} {
@@ -60,7 +62,7 @@ func TestWeakerModes(t *testing.T) {
 						w.end()
 					}
 					content, _ := os.ReadFile(path)
-					if point == "" {
+					if point == "" || !reached(c.mode, point) {
 						if err != nil || string(content) != "ours\n" {
 							t.Errorf("got %v, the path holds %q", err, content)
 						}
@@ -78,8 +80,73 @@ func TestWeakerModes(t *testing.T) {
 	}
 }
 
+// reached: a write in place has nothing to exchange and nothing to park.
+func reached(mode, point string) bool {
+	return mode != ModeLeaseInPlace && mode != ModeInPlace || point != "exchanged" && point != "parked"
+}
+
 func TestWithoutExclusiveRename(t *testing.T) {
 	without(t, &lacking.exclusive)
+	createAndMove(t)
+}
+
+// TestWithoutSecondNames: exFAT and many FUSE volumes have neither an exclusive
+// rename nor hard links.
+func TestWithoutSecondNames(t *testing.T) {
+	without(t, &lacking.exclusive, &lacking.exchange, &lacking.links)
+	createAndMove(t)
+	t.Run("delete", func(t *testing.T) {
+		b := newBench(t)
+		b.write("a.go", "one\n")
+		if _, err := b.Delete(bg, Request{Path: b.path("a.go"), Expect: digest("one\n")}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("reservation taken", func(t *testing.T) {
+		b := newBench(t)
+		b.hook = func(p string) {
+			if p == "reserved" {
+				writeAs("rename", b.path("n.go"), theirs, nil)
+			}
+		}
+		if _, err := b.Create(bg, Request{Path: b.path("n.go"), Candidate: []byte("new\n")}); !errors.Is(err, ErrExists) {
+			t.Errorf("got %v", err)
+		}
+		b.want("n.go", theirs)
+	})
+	t.Run("reservation written to", func(t *testing.T) {
+		b, w := newBench(t), newWriter(t)
+		b.hook = func(p string) {
+			switch p {
+			case "reserved":
+				w.do("open", b.path("n.go"), "")
+			case "placed":
+				w.do("write", b.path("n.go"), theirs)
+			}
+		}
+		if _, err := b.Create(bg, Request{Path: b.path("n.go"), Candidate: []byte("new\n")}); err != nil {
+			t.Fatal(err)
+		}
+		b.want("n.go", "new\n")
+		if !b.stored("n.go", theirs) {
+			t.Error("what was written to the reserved file is lost")
+		}
+	})
+	t.Run("crash", func(t *testing.T) {
+		b := newBench(t)
+		b.write("n.go", "")
+		if r := reservedEmpty(b.path("n.go")); r == nil || !strings.Contains(r.What, "is empty") {
+			t.Errorf("got %+v", r)
+		}
+		b.write("n.go", "x")
+		if r := reservedEmpty(b.path("n.go")); r != nil {
+			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+func createAndMove(t *testing.T) {
+	t.Helper()
 	b := newBench(t)
 	if _, err := b.Create(bg, Request{Path: b.path("n.go"), Candidate: []byte("new\n")}); err != nil {
 		t.Fatal(err)

@@ -16,46 +16,55 @@ import (
 // maxLinks bounds the symbolic links followed in one path.
 const maxLinks = 40
 
+// resolver resolves the symbolic links of one path, at most maxLinks of them.
+// base is a canonical directory at which it stops; empty for none.
+type resolver struct {
+	base  string
+	links int
+}
+
 // canonical resolves every symbolic link of an absolute path and spells each
 // existing element as its directory does. Elements that do not exist stay as
-// they are. entry is the same with the last element's link left alone.
-func canonical(abs string) (target, entry string, err error) {
-	dir, base := filepath.Split(filepath.Clean(abs))
+// they are. entry is the same with the last element's link left alone. A path
+// below base, a directory known to be canonical, is resolved from there on.
+func canonical(base, abs string) (target, entry string, err error) {
+	dir, name := filepath.Split(filepath.Clean(abs))
 	dir = filepath.Clean(dir)
-	if base == "" { // the file system's root
+	if name == "" { // the file system's root
 		return dir, dir, nil
 	}
-	links := 0
-	dir, err = follow(dir, &links)
+	r := resolver{base: base}
+	dir, err = r.follow(dir)
 	if err != nil {
 		return "", "", err
 	}
-	name := entryName(dir, base)
+	name, fi := entryName(dir, name)
 	entry = filepath.Join(dir, name)
-	target, err = followLast(dir, name, &links)
+	target, err = r.followLast(entry, fi)
 	return target, entry, err
 }
 
-func follow(dir string, links *int) (string, error) {
-	parent, base := filepath.Split(dir)
-	parent = filepath.Clean(parent)
-	if base == "" {
+// follow resolves a directory.
+func (r *resolver) follow(dir string) (string, error) {
+	parent, name := filepath.Split(dir)
+	if name == "" || dir == r.base {
 		return dir, nil
 	}
-	parent, err := follow(parent, links)
+	parent, err := r.follow(filepath.Clean(parent))
 	if err != nil {
 		return "", err
 	}
-	return followLast(parent, entryName(parent, base), links)
+	name, fi := entryName(parent, name)
+	return r.followLast(filepath.Join(parent, name), fi)
 }
 
-func followLast(dir, name string, links *int) (string, error) {
-	path := filepath.Join(dir, name)
-	fi, err := os.Lstat(path)
-	if err != nil || fi.Mode()&fs.ModeSymlink == 0 {
-		return path, nil // what is not there cannot be a link; View will say why
+// followLast resolves path, whose directory is resolved; fi is what Lstat says
+// of it, nil when nothing is there: that cannot be a link, and View will say why.
+func (r *resolver) followLast(path string, fi fs.FileInfo) (string, error) {
+	if fi == nil || fi.Mode()&fs.ModeSymlink == 0 {
+		return path, nil
 	}
-	if *links++; *links > maxLinks {
+	if r.links++; r.links > maxLinks {
 		return "", &PathError{Op: "resolve", Path: path, Err: errors.New("has too many symbolic links"), Hint: "look for a link that points to itself"}
 	}
 	to, err := os.Readlink(path)
@@ -63,61 +72,75 @@ func followLast(dir, name string, links *int) (string, error) {
 		return "", &PathError{Op: "resolve", Path: path, Err: err}
 	}
 	if !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
+		to = filepath.Join(filepath.Dir(path), to)
 	}
-	parent, base := filepath.Split(filepath.Clean(to))
-	if base == "" {
-		return filepath.Clean(to), nil
-	}
-	parent, err = follow(filepath.Clean(parent), links)
-	if err != nil {
-		return "", err
-	}
-	return followLast(parent, entryName(parent, base), links)
+	return r.follow(filepath.Clean(to))
 }
 
 // entryName returns how dir spells name: name itself when it has exactly that
 // entry, the stored spelling on a volume that folds case, the other Unicode
-// normal form when only that one exists.
-func entryName(dir, name string) string {
+// normal form when only that one exists. The information is Lstat's, nil when
+// there is no such entry.
+func entryName(dir, name string) (string, fs.FileInfo) {
 	fi, err := os.Lstat(filepath.Join(dir, name))
 	if err == nil {
-		if other := swapCase(name); other != name {
-			if fo, err := os.Lstat(filepath.Join(dir, other)); err == nil && os.SameFile(fi, fo) && fi.Mode()&fs.ModeSymlink == 0 {
-				return storedName(dir, name, fi)
-			}
+		if fi.Mode()&fs.ModeSymlink == 0 && answersAlike(dir, name) {
+			name = storedName(dir, name, fi)
 		}
-		return name
+		return name, fi
 	}
 	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
 		if other := form.String(name); other != name {
-			if _, err := os.Lstat(filepath.Join(dir, other)); err == nil {
-				return other
+			if fi, err := os.Lstat(filepath.Join(dir, other)); err == nil {
+				return other, fi
 			}
 		}
 	}
-	return name
+	return name, nil
 }
 
-// storedName finds the entry of a case-folding directory that fi is. A hard
-// link under the swapped spelling is an entry of its own and keeps its name.
+// answersAlike reports whether dir also has something under another spelling of
+// name: the same entry, on a volume that folds case or Unicode's normal forms.
+// (The two file numbers need not be equal: some FUSE volumes number paths.)
+func answersAlike(dir, name string) bool {
+	other := swapCase(name)
+	if other == name {
+		if other = norm.NFD.String(name); other == name {
+			other = norm.NFC.String(name)
+		}
+	}
+	if other == name {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(dir, other))
+	return err == nil
+}
+
+// storedName finds the entry of a case-folding directory that name means. What
+// has an entry of its own, such as a hard link under the swapped spelling or
+// another file on a volume that keeps case apart, keeps its name.
 func storedName(dir, name string, fi fs.FileInfo) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return name
 	}
-	found := name
+	var alike []string
 	for _, e := range entries {
 		if e.Name() == name {
 			return name
 		}
-		if strings.EqualFold(e.Name(), name) {
-			if ei, err := e.Info(); err == nil && os.SameFile(ei, fi) {
-				found = e.Name()
-			}
+		if !strings.EqualFold(norm.NFC.String(e.Name()), norm.NFC.String(name)) {
+			continue
 		}
+		if ei, err := e.Info(); err == nil && os.SameFile(ei, fi) {
+			return e.Name()
+		}
+		alike = append(alike, e.Name())
 	}
-	return found
+	if len(alike) == 1 {
+		return alike[0]
+	}
+	return name
 }
 
 func swapCase(s string) string {

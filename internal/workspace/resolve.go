@@ -10,8 +10,27 @@ import (
 
 // root is a directory of the workspace.
 type root struct {
-	name string // unique among the roots
-	dir  string // canonical
+	name string      // unique among the roots
+	dir  string      // canonical
+	fi   os.FileInfo // of dir when it was made canonical; nil when it was not there
+}
+
+// base is the root that contains abs by its spelling, as the place to resolve
+// from: dir was canonical once, and is while the same directory is there. (An
+// ancestor may have been moved and linked since: every path below keeps its name.)
+func base(roots []root, abs string) string {
+	for _, r := range roots {
+		if r.fi == nil {
+			continue
+		}
+		if _, ok := below(r.dir, abs); !ok {
+			continue
+		}
+		if fi, err := os.Stat(r.dir); err == nil && os.SameFile(fi, r.fi) {
+			return r.dir
+		}
+	}
+	return ""
 }
 
 func makeRoots(dirs []string) []root {
@@ -23,14 +42,18 @@ func makeRoots(dirs []string) []root {
 			abs = d
 		}
 		dir := abs
-		if t, _, err := canonical(abs); err == nil {
+		if t, _, err := canonical("", abs); err == nil {
 			dir = t
+		}
+		fi, err := os.Stat(dir)
+		if err != nil {
+			fi = nil
 		}
 		name := filepath.Base(dir)
 		if taken[name]++; taken[name] > 1 {
 			name += "~" + strconv.Itoa(taken[name])
 		}
-		roots = append(roots, root{name: name, dir: dir})
+		roots = append(roots, root{name: name, dir: dir, fi: fi})
 	}
 	return roots
 }
@@ -125,7 +148,7 @@ func (w *Workspace) there(abs string) bool {
 	if _, err := os.Lstat(abs); err == nil {
 		return true
 	}
-	target, _, err := canonical(abs)
+	target, _, err := canonical(base(*w.roots.Load(), abs), abs)
 	if err != nil {
 		return false
 	}
@@ -176,12 +199,12 @@ func (w *Workspace) name(abs string) (Name, error) {
 		}
 		return Name{}, &PathError{Op: "resolve", Path: abs, Err: ErrBadPath}
 	}
-	target, entry, err := canonical(abs)
+	roots := *w.roots.Load()
+	target, entry, err := canonical(base(roots, abs), abs)
 	if err != nil {
 		return Name{}, err
 	}
 	n := Name{Path: Path(target), Link: entry, Display: filepath.ToSlash(target)}
-	roots := *w.roots.Load()
 	best := -1
 	for i, r := range roots { // the innermost of nested roots
 		if _, ok := below(r.dir, target); ok && (best < 0 || len(r.dir) > len(roots[best].dir)) {
