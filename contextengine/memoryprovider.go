@@ -93,7 +93,8 @@ type ranking struct {
 	without map[string]bool
 	when    store.When
 
-	terms    []term
+	terms    []term  // of the query that the store knows, rarest first
+	asked    int     // how many of them the index is searched for
 	total    float64 // weight of all distinctive terms of the query
 	anchors  []string
 	named    map[int]bool // places of anchors that the prompt itself names, and symbols
@@ -106,7 +107,7 @@ type ranking struct {
 // Limits of one search.
 const (
 	maxQueryTerms = 24
-	maxPostings   = 2000 // records that the chosen terms may occur in, together
+	maxPostings   = 1200 // records that the chosen terms may occur in, together
 	maxHits       = 60
 	maxAnchored   = 60
 	// fewRecords may share a word in a corpus that is too small for shares to mean much.
@@ -218,10 +219,9 @@ func (r *ranking) weigh(ctx context.Context, prompt string) error {
 		}
 		return strings.Compare(a.Text, b.Text)
 	})
-	for i, postings := 0, 0; i < len(r.terms); i++ {
-		postings += df[r.terms[i].Text]
-		if i >= maxQueryTerms || i >= 2 && postings > maxPostings {
-			r.terms = r.terms[:i]
+	r.terms = r.terms[:min(len(r.terms), maxQueryTerms)]
+	for postings := 0; r.asked < len(r.terms); r.asked++ {
+		if postings += df[r.terms[r.asked].Text]; r.asked >= 2 && postings > maxPostings {
 			break
 		}
 	}
@@ -231,8 +231,8 @@ func (r *ranking) weigh(ctx context.Context, prompt string) error {
 // gather collects what matched, what is anchored, and what is one hop away.
 func (r *ranking) gather(ctx context.Context) error {
 	r.found = map[string]*candidate{}
-	names := make([]string, len(r.terms))
-	for i, t := range r.terms {
+	names := make([]string, r.asked)
+	for i, t := range r.terms[:r.asked] {
 		names[i] = t.Text
 	}
 	hits, err := r.s.Match(ctx, names, r.when, recallKinds, r.without, maxHits)

@@ -48,10 +48,12 @@ func (s *Store) Frequency(ctx context.Context, terms []string) (df map[string]in
 	return df, err
 }
 
-// Size is how many records make the corpus.
+// Size is how many records make the corpus: the rows of the index that holds
+// them. Counting a whole table reads its page headers only, where counting the
+// revisions that fit would read every one of them.
 func (s *Store) Size(ctx context.Context) (n int, err error) {
 	err = s.db.Read(ctx, func(h *db.Handle) error {
-		return h.QueryRowContext(ctx, "SELECT count(*) FROM revision WHERE hidden = 0 AND valid_to = ? AND "+live, int64(Forever)).Scan(&n)
+		return h.QueryRowContext(ctx, "SELECT count(*) FROM search_docsize").Scan(&n)
 	})
 	return n, err
 }
@@ -74,7 +76,7 @@ func (s *Store) Match(ctx context.Context, terms []string, w When, kinds []strin
 	}
 	// The index ranks alone first; joining every record that has a common word
 	// would cost more than all the rest. Too few left after filtering: look deeper.
-	for top := 4*limit + len(without); ; top *= 8 {
+	for top := limit + len(without); ; top *= 8 {
 		hits, err := s.matchTop(ctx, match, indexes, w, kinds, without, top, limit)
 		if err != nil || len(hits) == limit || top > 1_000_000 {
 			return hits, err
@@ -95,13 +97,18 @@ func (s *Store) matchTop(ctx context.Context, match string, indexes []string, w 
 	}
 	where, more := s.condition("r", w)
 	where, args = restrict(where, append(args, more...), kinds, without)
-	query := `SELECT ` + nodeColumns + `, r.terms FROM (` + strings.Join(from, " UNION ALL ") + `) m
-		CROSS JOIN revision r ON r.rec = m.hit JOIN node n ON n.id = r.node WHERE ` + where + ` ORDER BY m.score, r.node LIMIT ?`
+	// What is chosen is sorted by number and score alone; the records, which are
+	// wide, are read for those that are left.
+	query := `SELECT ` + nodeColumns + `, r.terms FROM (SELECT m.hit AS hit, m.score AS score FROM (` + strings.Join(from, " UNION ALL ") + `) m
+		CROSS JOIN revision r ON r.rec = m.hit WHERE ` + where + ` ORDER BY m.score, r.node LIMIT ?) best
+		CROSS JOIN revision r ON r.rec = best.hit JOIN node n ON n.id = r.node ORDER BY best.score, r.node`
 	return s.hits(ctx, query, append(args, limit))
 }
 
 func ranked(index string) string {
-	return `SELECT * FROM (SELECT rowid AS hit, rank AS score FROM ` + index + ` WHERE ` + index + ` MATCH ? AND rank MATCH 'bm25(3.0, 1.0)' ORDER BY rank LIMIT ?)`
+	// Ordering by the hidden rank column would make the index prepare and run a
+	// statement of its own for each search.
+	return `SELECT * FROM (SELECT rowid AS hit, bm25(` + index + `, 3.0, 1.0) AS score FROM ` + index + ` WHERE ` + index + ` MATCH ? ORDER BY score LIMIT ?)`
 }
 
 // matches counts the matches, up to most.
