@@ -161,6 +161,14 @@ type RecallBlock struct {
 	BeforePrompt bool
 }
 
+// ToolCall is one tool call of a turn, without what was asked or answered.
+type ToolCall struct {
+	Step   int // of the session
+	Tool   string
+	Status string // of the result: ok, applied, stale_base, denied, ...
+	Took   time.Duration
+}
+
 // TurnSummary is what a turn was, for episodes and reflection.
 type TurnSummary struct {
 	Session, TurnID string
@@ -173,7 +181,9 @@ type TurnSummary struct {
 	Failures        []string // failing tool output, bounded
 	Answer          string   // the last text of the model, bounded
 	ToolCalls       int
-	Started, Ended  time.Time
+	// Calls are the tool calls in order, for figures: the first maxCallsKept.
+	Calls          []ToolCall
+	Started, Ended time.Time
 	// Derived is true when a tool result of the turn was Derived.
 	Derived bool
 	Usage   model.Usage

@@ -165,6 +165,9 @@ func (t *turn) runTools(calls []tools.Call) (looping bool) {
 // note reports a result and remembers what the end of the turn will ask for.
 func (t *turn) note(c tools.Call, res tools.Result) {
 	t.calls++
+	if len(t.made) < maxCallsKept {
+		t.made = append(t.made, ToolCall{Step: t.step, Tool: c.Tool, Status: res.Status, Took: res.Took})
+	}
 	if res.Derived {
 		t.derived.Store(true)
 	}

@@ -21,6 +21,10 @@ const cancelGrace = 100 * time.Millisecond
 // settleTime is how long a turn waits for what an earlier, cancelled one left.
 const settleTime = 10 * time.Second
 
+// maxCallsKept bounds the calls of one turn that are kept for figures; their
+// number is kept whole.
+const maxCallsKept = 2000
+
 // turn is one prompt on its way: steps of a model call and its tool calls. All
 // of it belongs to the turn's own goroutine but ctx, cancel and ended.
 type turn struct {
@@ -44,6 +48,7 @@ type turn struct {
 	said     []string
 	failures []string
 	calls    int
+	made     []ToolCall // the calls, at most maxCallsKept
 	derived  atomic.Bool
 	started  time.Time
 	answer   string // the last text of the model
@@ -306,7 +311,7 @@ func (t *turn) after() {
 	engine := t.s.m.o.Context
 	summary := TurnSummary{
 		Session: t.s.id, TurnID: t.id, Turn: t.n, Root: t.s.root, Prompt: t.prompt.Text, Stop: t.outcome.Stop, Steps: t.steps,
-		Touched: t.touched(), Failures: t.failures, ToolCalls: t.calls, Usage: t.usage, Control: t.recall.Control, Model: t.s.brain,
+		Touched: t.touched(), Failures: t.failures, ToolCalls: t.calls, Calls: t.made, Usage: t.usage, Control: t.recall.Control, Model: t.s.brain,
 		Answer: tools.Bounded(t.answer, 4000), Started: t.started, Ended: t.s.m.o.Clock(), Derived: t.derived.Load(),
 	}
 	t.s.m.work.Add(1)

@@ -201,6 +201,15 @@ type CiteResult struct {
 	NowQuarantined, NowEligible bool
 }
 
+// ToolCall is one tool call of a turn: what was called and how it ended, never
+// what was asked or answered.
+type ToolCall struct {
+	Step   int
+	Tool   string
+	Status string
+	Took   time.Duration
+}
+
 // Turn is what a turn was.
 type Turn struct {
 	Session, TurnID string
@@ -209,8 +218,9 @@ type Turn struct {
 	Stop            string // as agent.Stop
 	Steps           int
 	ToolCalls       int
-	Touched         []string // absolute paths
-	Failures        []string // failing tool output
+	Calls           []ToolCall // for figures; may be fewer than ToolCalls
+	Touched         []string   // absolute paths
+	Failures        []string   // failing tool output
 	Started, Ended  time.Time
 	// Tokens and price; nil is "not reported".
 	Input, CacheRead, CacheWrite, Output *int64

@@ -65,9 +65,13 @@ func (e *Engine) TurnEnded(ctx context.Context, t Turn, ask Ask) (TurnRecord, er
 	if err != nil {
 		return out, errors.Join(failed, err)
 	}
+	calls := make([]ledger.ToolCall, len(t.Calls))
+	for i, c := range t.Calls {
+		calls[i] = ledger.ToolCall{Step: c.Step, Tool: c.Tool, Status: c.Status, Took: c.Took}
+	}
 	err = l.End(keep, ledger.TurnEnd{Session: t.Session, Turn: t.Turn, Outcome: t.Stop, Steps: t.Steps, Tools: t.ToolCalls,
 		Input: t.Input, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite, Output: t.Output, USD: t.USD,
-		Duration: t.Ended.Sub(t.Started), Reflection: string(out.Outcome)})
+		Duration: t.Ended.Sub(t.Started), Reflection: string(out.Outcome), Calls: calls})
 	return out, errors.Join(failed, err)
 }
 

@@ -160,6 +160,7 @@ func (r *Registry) run(ctx context.Context, env Env, p *pending) Result {
 	if l, ok := p.entry.tool.(interface{ Limit() time.Duration }); ok {
 		limit = l.Limit()
 	}
+	p.began = time.Now()
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	after := func(context.Context) []guard.Guarded { return nil }
@@ -243,6 +244,9 @@ func (r *Registry) finish(_ context.Context, _ Env, p *pending, res Result) Resu
 	}
 	if res.Status == "" {
 		res.Status = statusOf(res.Object)
+	}
+	if !p.began.IsZero() {
+		res.Took = time.Since(p.began)
 	}
 	return res
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"time"
 
 	"github.com/stella-ls/stella-ls/guard"
 )
@@ -124,6 +125,7 @@ func (r *Registry) apply(ctx context.Context, env Env, ready []*pending, results
 	var origins []guard.Origin
 	var changes []guard.Change
 	for _, p := range ready {
+		p.began = time.Now()
 		for _, c := range p.changes {
 			origins = append(origins, guard.Origin{Turn: p.call.Turn, Step: p.call.Step, Tool: p.call.Tool, CallID: p.call.ID})
 			changes = append(changes, c)

@@ -162,7 +162,8 @@ type pending struct {
 	entry *entry
 	// changes are what a mutating call asks for.
 	changes []guard.Change
-	result  *Result // set: the call ended before it ran
+	result  *Result   // set: the call ended before it ran
+	began   time.Time // when it passed the gate and ran
 }
 
 // admit is the part of the gate before the guard: the tool exists, the input

@@ -9,6 +9,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/stella-ls/stella-ls/guard"
 )
@@ -84,6 +85,9 @@ type Result struct {
 	// the workspace (command, MCP, network): what is remembered after it is
 	// "derived".
 	Derived bool
+	// Took is how long the tool itself ran, without the wait for a person; 0
+	// when it never ran. It is for figures and is not shown to the model.
+	Took time.Duration
 }
 
 // Tool is one thing a model can call.

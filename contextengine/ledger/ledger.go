@@ -1,6 +1,7 @@
 // Package ledger is .stella/store.db: what was cited, which memories a session
 // was shown, each turn with its arm (recall or control) and outcome, tool calls
-// and token use. Rows are only added, so that figures can be traced to events.
+// and token use. Rows are only added, so that figures can be traced to events;
+// of the tool calls, which are many and nothing rests on, the newest stay.
 package ledger
 
 import (

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -180,5 +181,24 @@ func TestStudent(t *testing.T) {
 		if got := studentT975(df); math.Abs(got-want) > 0.003 {
 			t.Errorf("t(%v) = %v, want %v", df, got, want)
 		}
+	}
+}
+
+func TestToolCallsBelongToABegunTurn(t *testing.T) {
+	l, _ := openTest(t)
+	if _, err := l.Begin(ctx, "s", 1, 10, "seed"); err != nil {
+		t.Fatal(err)
+	}
+	made := []ToolCall{{Step: 3, Tool: "read_file", Status: "ok", Took: 12 * time.Millisecond}, {Step: 4, Tool: "edit_file", Status: "stale_base"}}
+	for _, turn := range []int{1, 2} { // the second was never begun
+		if err := l.End(ctx, TurnEnd{Session: "s", Turn: turn, Outcome: "end_turn", Tools: 2, Calls: made}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := l.ToolCalls(ctx, "s", 1); err != nil || !slices.Equal(got, made) {
+		t.Errorf("%+v %v", got, err)
+	}
+	if got, err := l.ToolCalls(ctx, "s", 2); err != nil || len(got) != 0 {
+		t.Errorf("a turn that never began: %+v %v", got, err)
 	}
 }

@@ -19,6 +19,7 @@ type TurnEnd struct {
 	USD                                  *float64
 	Duration                             time.Duration
 	Reflection                           string
+	Calls                                []ToolCall
 }
 
 // Recalled records how many frames a turn was given.
@@ -29,32 +30,69 @@ func (l *Ledger) Recalled(ctx context.Context, session string, turn, frames int)
 	})
 }
 
-// End records the outcome of a turn; one that was never begun is left out.
+// End records the outcome of a turn and its tool calls; a turn that was never
+// begun is left out, calls included.
 func (l *Ledger) End(ctx context.Context, t TurnEnd) error {
 	return l.db.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE turn SET outcome = ?, steps = ?, tools = ?, input = ?, cache_read = ?, cache_write = ?,
+		res, err := tx.ExecContext(ctx, `UPDATE turn SET outcome = ?, steps = ?, tools = ?, input = ?, cache_read = ?, cache_write = ?,
 			output = ?, usd = ?, duration_ms = ?, reflection = ? WHERE session = ? AND turn = ?`,
 			t.Outcome, t.Steps, t.Tools, t.Input, t.CacheRead, t.CacheWrite, t.Output, t.USD, t.Duration.Milliseconds(), t.Reflection, t.Session, t.Turn)
-		return err
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return l.recordTools(ctx, tx, t)
 	})
 }
 
-// ToolCall is one call, for figures.
+// ToolCall is one call of a turn: which tool, how its result began, how long it
+// ran. What was asked and answered is not kept.
 type ToolCall struct {
-	Session    string
-	Turn, Step int
-	Tool       string
-	Status     string
-	Took       time.Duration
+	Step   int // of the session
+	Tool   string
+	Status string
+	Took   time.Duration
 }
 
-// RecordTool adds a tool call.
-func (l *Ledger) RecordTool(ctx context.Context, c ToolCall) error {
-	return l.db.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO tool_call(session, turn, step, tool, status, ms, at) VALUES(?, ?, ?, ?, ?, ?, ?)",
-			c.Session, c.Turn, c.Step, c.Tool, c.Status, c.Took.Milliseconds(), l.clock().UnixNano())
-		return err
+// maxToolCalls bounds the tool calls that are kept: the newest. A call is some 80
+// bytes and nothing else refers to it.
+const maxToolCalls = 200_000
+
+// recordTools adds the calls of a turn.
+func (l *Ledger) recordTools(ctx context.Context, tx *sql.Tx, t TurnEnd) error {
+	for _, c := range t.Calls {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO tool_call(session, turn, step, tool, status, ms, at) VALUES(?, ?, ?, ?, ?, ?, ?)",
+			t.Session, t.Turn, c.Step, c.Tool, c.Status, c.Took.Milliseconds(), l.clock().UnixNano()); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM tool_call WHERE seq <= (SELECT max(seq) FROM tool_call) - ?", maxToolCalls)
+	return err
+}
+
+// ToolCalls returns the calls of one turn, in order.
+func (l *Ledger) ToolCalls(ctx context.Context, session string, turn int) (out []ToolCall, err error) {
+	err = l.db.Read(ctx, func(h *db.Handle) error {
+		out = out[:0]
+		rows, err := h.QueryContext(ctx, "SELECT step, tool, status, COALESCE(ms, 0) FROM tool_call WHERE session = ? AND turn = ? ORDER BY seq", session, turn)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var c ToolCall
+			var ms int64
+			if err := rows.Scan(&c.Step, &c.Tool, &c.Status, &ms); err != nil {
+				return err
+			}
+			c.Took = time.Duration(ms) * time.Millisecond
+			out = append(out, c)
+		}
+		return rows.Err()
 	})
+	return out, err
 }
 
 // Measure is one figure in the two arms.
