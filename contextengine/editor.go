@@ -74,30 +74,77 @@ func (e *Engine) citing(ctx context.Context, s *store.Store, ids []string, place
 	return infos[:min(len(infos), maxCiting)], err
 }
 
-// HoverText is the part of a hover that shows memories, as Markdown; "" when
-// there are none. link makes a command link of a command's name and an id, and may be nil.
-func HoverText(infos []MemoryInfo, link func(command, id string) string) string {
-	if len(infos) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("**Memories that cite this**\n")
+// hoverable leaves out what is quarantined, and counts it: it must not speak for
+// the code it names, and it must not vanish without a word either.
+func hoverable(infos []MemoryInfo) (shown []MemoryInfo, quarantined int) {
 	for _, i := range infos {
-		b.WriteString("\n" + memoryLine(i))
-		if link != nil {
-			fmt.Fprintf(&b, "  \n%s · %s · %s\n", link("open", i.ID), link("promote", i.ID), link("forget", i.ID))
+		if i.Quarantined {
+			quarantined++
+			continue
 		}
+		shown = append(shown, i)
 	}
-	return b.String()
+	return shown, quarantined
+}
+
+// CitedText is what a hover over code shows of the memories that cite it, as
+// Markdown: those in use, and how many are quarantined; "" when there are none.
+// link makes a command link of a command's name and an id; it may be nil, and
+// gives "" where links are dead.
+func CitedText(infos []MemoryInfo, link func(command, id string) string) string {
+	shown, quarantined := hoverable(infos)
+	text := ""
+	for _, i := range shown {
+		text += withLinks(i, link)
+	}
+	if text != "" {
+		text = "**Memories that cite this**\n" + text
+	}
+	if quarantined == 0 {
+		return text
+	}
+	if text != "" {
+		text += "\n"
+	}
+	noun := "memory that cites this is"
+	if quarantined > 1 {
+		noun = "memories that cite this are"
+	}
+	return text + fmt.Sprintf("%d %s quarantined and not shown (stella-ls memory list)\n", quarantined, noun)
+}
+
+// MemoryText is what a hover over a memory's id shows, as Markdown: the memory,
+// also when it is quarantined or gone. link as in CitedText.
+func MemoryText(i MemoryInfo, link func(command, id string) string) string {
+	text := "**Memory** " + escapeMarkdown(i.Source) + "\n" + withLinks(i, link)
+	if rest := strings.TrimSpace(i.Text); rest != i.Memory {
+		text += "\n---\n\n" + escapeMarkdown(rest) + "\n"
+	}
+	return text
+}
+
+// withLinks is one memory and what can be done with it.
+func withLinks(i MemoryInfo, link func(command, id string) string) string {
+	text := "\n" + memoryLine(i)
+	if link == nil || link("open", i.ID) == "" {
+		return text
+	}
+	return text + fmt.Sprintf("  \n%s · %s · %s\n", link("open", i.ID), link("promote", i.ID), link("forget", i.ID))
 }
 
 func memoryLine(i MemoryInfo) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- `%s` %s  \n", i.ID, escapeMarkdown(i.Memory))
-	if i.Citations == 0 {
+	switch i.Citations {
+	case 0:
 		b.WriteString("  not cited yet")
-	} else {
-		fmt.Fprintf(&b, "  score %.1f, truthful %.0f %%, streak %d", i.AvgScore, 100*i.TruthfulRate, i.PositiveStreak)
+	case 1:
+		b.WriteString("  cited once")
+	default:
+		fmt.Fprintf(&b, "  cited %d times", i.Citations)
+	}
+	if i.Citations > 0 {
+		fmt.Fprintf(&b, ", score %.1f, truthful %.0f %%, streak %d", i.AvgScore, 100*i.TruthfulRate, i.PositiveStreak)
 	}
 	if !i.ValidFrom.IsZero() {
 		b.WriteString(", true since " + i.ValidFrom.UTC().Format("2006-01-02"))
@@ -137,21 +184,26 @@ func NodeIDAt(text string, offset int) (id string, start, end int, ok bool) {
 	return "", 0, 0, false
 }
 
-// CompleteIDs are the memories whose id or slug begins with prefix, or whose
-// text holds it; at most 50, ids in order of List.
-func (e *Engine) CompleteIDs(ctx context.Context, prefix string) ([]MemoryInfo, error) {
+// CompleteIDs are the memories that typed may be meant for, which begins with
+// "nod_": by the beginning of their id, or else by a part of their name or first
+// line; at most 50, those by id first, then in the order of List.
+func (e *Engine) CompleteIDs(ctx context.Context, typed string) ([]MemoryInfo, error) {
 	infos, err := e.List(ctx, When{})
 	if err != nil {
 		return nil, err
 	}
-	lower := strings.ToLower(prefix)
-	var out []MemoryInfo
+	word := strings.ToLower(strings.TrimPrefix(typed, "nod_"))
+	var byID, byWord []MemoryInfo
 	for _, i := range infos {
-		if len(out) < 50 && (strings.HasPrefix(i.ID, prefix) || strings.HasPrefix(i.Slug, lower) || strings.Contains(strings.ToLower(i.Memory), lower)) {
-			out = append(out, i)
+		switch {
+		case strings.HasPrefix(i.ID, typed):
+			byID = append(byID, i)
+		case strings.Contains(i.Slug, word), strings.Contains(strings.ToLower(i.Memory), word):
+			byWord = append(byWord, i)
 		}
 	}
-	return out, nil
+	out := append(byID, byWord...)
+	return out[:min(len(out), 50)], nil
 }
 
 // Diagnose finds the dead and doubtful anchors in the text of a memory file, as

@@ -227,7 +227,7 @@ func TestSymbolAnchorsFollowTheGraph(t *testing.T) {
 	if moved, _ := e.FileChanged(ctx, p.abs("store.go")); len(moved) != 1 {
 		t.Error("the definition changed unseen")
 	}
-	hover := HoverText(must(e.CitingMemories(ctx, p.abs("store.go"), "OpenStore")), func(c, id string) string { return c })
+	hover := CitedText(must(e.CitingMemories(ctx, p.abs("store.go"), "OpenStore")), func(c, id string) string { return c })
 	for _, want := range []string{"**Memories that cite this**", id, "**doubtful**", "not cited yet", "true since 2026-05-04"} {
 		if !strings.Contains(hover, want) {
 			t.Errorf("no %q in %s", want, hover)

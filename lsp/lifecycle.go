@@ -60,7 +60,11 @@ func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*p
 		Client: &sessionClient{s}, Editor: &editor{s},
 		Changed: s.status.push,
 		Tell:    func(m string) { s.client.show(protocol.MessageTypeWarning, m) },
-		Log:     s.log,
+		Inform:  func(m string) { s.client.show(protocol.MessageTypeInfo, m) },
+
+		MemoriesChanged: func(string, []string) { s.diagnose.lookAtMemories() },
+
+		Log: s.log,
 
 		Indexing: (&indexing{s: s}).step, WatchesFiles: s.client.caps.watchFiles,
 	}
@@ -104,6 +108,7 @@ func (s *Server) capabilities() protocol.ServerCapabilities {
 		CodeActionProvider: &protocol.CodeActionOptions{
 			CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix, kindAsk},
 		},
+		CompletionProvider:        &protocol.CompletionOptions{TriggerCharacters: []string{"_"}},
 		HoverProvider:             protocol.Boolean(true),
 		DefinitionProvider:        protocol.Boolean(true),
 		TypeDefinitionProvider:    protocol.Boolean(true),

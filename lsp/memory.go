@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
 
 	"github.com/stella-ls/stella-ls/contextengine"
 	"github.com/stella-ls/stella-ls/internal/workspace"
@@ -18,6 +19,8 @@ type Memories interface {
 	Engine(root string) *contextengine.Engine
 	// EngineFor is the engine of the root that holds a path; nil outside all.
 	EngineFor(p workspace.Path) *contextengine.Engine
+	// Settle waits until the engines know of every change of a file so far.
+	Settle(ctx context.Context)
 }
 
 func (s *Server) memoryRoutes(t table) {
@@ -26,6 +29,7 @@ func (s *Server) memoryRoutes(t table) {
 	request(t, MethodMemoryUnq, normal, s.memoryUnquarantine)
 	request(t, MethodMemoryForget, normal, s.memoryForget)
 	request(t, MethodMemoryHistory, normal, s.memoryHistory)
+	requestAt(t, protocol.MethodTextDocumentCompletion, fast, s.placeAt, s.completion)
 	requestAt(t, MethodContextPreview, normal, s.previewSnapshot, s.contextPreview)
 }
 
@@ -44,6 +48,7 @@ func (s *Server) engines(ctx context.Context) ([]*contextengine.Engine, error) {
 	if s.backend.Memory == nil {
 		return nil, jsonrpc2.NewError(codeRequestFailed, "this server has no context engine")
 	}
+	s.backend.Memory.Settle(ctx)
 	var out []*contextengine.Engine
 	for _, root := range s.ws.Roots() {
 		out = append(out, s.backend.Memory.Engine(root))

@@ -45,6 +45,15 @@ func (d *diagnoser) look(uri string) {
 	}
 }
 
+// lookAtMemories schedules every open memory file: what it is about changed.
+func (d *diagnoser) lookAtMemories() {
+	for _, doc := range d.s.ws.Documents() {
+		if _, ok := memorySlug(doc.Name.Path); ok {
+			d.look(doc.Buffer.URI)
+		}
+	}
+}
+
 func (d *diagnoser) work(ctx context.Context) {
 	for {
 		ok := pause(ctx, diagnoseDelay)
@@ -89,6 +98,7 @@ func (s *Server) anchorProblems(ctx context.Context, p workspace.Path, text stri
 	if e == nil {
 		return nil
 	}
+	s.backend.Memory.Settle(ctx)
 	problems, err := e.Diagnose(ctx, string(p), text)
 	if err != nil {
 		s.log.Warn("anchors could not be checked", "error", err)

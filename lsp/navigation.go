@@ -178,7 +178,7 @@ func (s *Server) memoryAt(ctx context.Context, pos Position, at place) (remember
 // it or its file; on a memory's id, that memory.
 func (s *Server) hover(ctx context.Context, p *positionParams, at place) (*protocol.Hover, error) {
 	if info, ok := s.memoryAt(ctx, p.Position, at); ok {
-		return markdownHover(contextengine.HoverText([]contextengine.MemoryInfo{info.MemoryInfo}, s.commandLink), nil), nil
+		return markdownHover(contextengine.MemoryText(info.MemoryInfo, s.commandLink), nil), nil
 	}
 	known, err := answer(ctx, s, at, func(g graph.Service) (*graph.HoverInfo, error) { return g.Hover(ctx, s.at(at, p.Position)) })
 	if err != nil {
@@ -232,12 +232,13 @@ func (s *Server) memoriesHere(ctx context.Context, at place, symbol string) stri
 	if e == nil {
 		return ""
 	}
+	s.backend.Memory.Settle(ctx)
 	infos, err := e.CitingMemories(ctx, string(at.path), symbol)
 	if err != nil {
 		s.log.Warn("memories could not be looked up", "error", err)
 		return ""
 	}
-	return contextengine.HoverText(infos, s.commandLink)
+	return contextengine.CitedText(infos, s.commandLink)
 }
 
 func (s *Server) locationsOut(found []graph.Location) []protocol.Location {

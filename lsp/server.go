@@ -54,8 +54,12 @@ type Opening struct {
 	Editor    guard.Editor
 	// Changed takes news of guarded files; it never blocks.
 	Changed func(session string, files []guard.Guarded)
-	// Tell puts a message before the person; it never blocks.
-	Tell func(message string)
+	// Tell puts a warning before the person, Inform what is no trouble; neither
+	// blocks.
+	Tell, Inform func(message string)
+	// MemoriesChanged takes that memories of a root became doubtful, or are so no
+	// longer, or are other ones; it never blocks. nil where nothing shows them.
+	MemoriesChanged func(root string, ids []string)
 	// Indexing takes how far the code graph's pass is; it never blocks.
 	Indexing func(done, total int)
 	// WatchesFiles is true when the client reports changes on disk.

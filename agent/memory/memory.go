@@ -28,14 +28,21 @@ type Options struct {
 	Settings func() config.Recall
 	// Reflect picks the model for reflections; nil takes the session's own.
 	Reflect func(session model.Model) model.Model
-	// Report puts a sentence before people; it must not call back.
+	// Report puts what went wrong, or was taken out of use, before people; it must
+	// not call back. The same sentence is reported once.
 	Report func(string)
-	Clock  func() time.Time
+	// Inform tells people what is good to know; nil is Report.
+	Inform func(string)
+	// Log takes what happens in the course of things, such as a reflection whose
+	// answer could not be read; nil drops it.
+	Log   func(string)
+	Clock func() time.Time
 	// Grace is how long a reflection may still take once the server is closing;
 	// 0 is three seconds. A one-shot command gives it more.
 	Grace time.Duration
 	// DoubtsChanged is told which memories of a root became doubtful or stopped
-	// being so, for diagnostics and hover; nil drops it.
+	// being so, for what shows them; ids is empty when memory files themselves
+	// changed. nil drops it.
 	DoubtsChanged func(root string, ids []string)
 }
 
@@ -46,7 +53,9 @@ type Memory struct {
 
 	mu      sync.Mutex // guards what follows
 	engines map[string]*contextengine.Engine
-	roots   map[string]string // session -> root
+
+	tellMu sync.Mutex      // guards told
+	told   map[string]bool // sentences that people were told
 
 	watch watcher
 }
@@ -58,7 +67,7 @@ var (
 
 // New returns a Memory; no file is opened or made yet.
 func New(o Options) *Memory {
-	m := &Memory{o: o, engines: map[string]*contextengine.Engine{}, roots: map[string]string{}}
+	m := &Memory{o: o, engines: map[string]*contextengine.Engine{}, told: map[string]bool{}}
 	m.watch.start(m)
 	return m
 }
@@ -89,7 +98,7 @@ func (m *Memory) Engine(root string) *contextengine.Engine {
 	defer m.mu.Unlock()
 	e := m.engines[root]
 	if e == nil {
-		o := contextengine.Options{Root: root, Graph: m.o.Graph, Settings: m.o.Settings, Clock: m.o.Clock, Report: m.o.Report}
+		o := contextengine.Options{Root: root, Graph: m.o.Graph, Settings: m.o.Settings, Clock: m.o.Clock, Report: m.report}
 		if m.o.Workspace != nil {
 			o.Source = contextengine.WorkspaceSource(m.o.Workspace)
 		}
@@ -123,9 +132,6 @@ func (m *Memory) opened() []*contextengine.Engine {
 
 // Prefix implements agent.Context.
 func (m *Memory) Prefix(ctx context.Context, session, base, root string) (string, error) {
-	m.mu.Lock()
-	m.roots[session] = root
-	m.mu.Unlock()
 	p, err := m.Engine(root).Prefix(ctx, session, base)
 	for _, note := range p.Notes {
 		m.report(note)
@@ -133,17 +139,54 @@ func (m *Memory) Prefix(ctx context.Context, session, base, root string) (string
 	return p.Text, err
 }
 
-func (m *Memory) report(sentence string) {
+// maxTold bounds what is remembered of what was said; beyond it people hear some
+// sentence twice.
+const maxTold = 1000
+
+// report tells people a sentence, once in the life of the process.
+func (m *Memory) report(sentence string) { m.once(m.o.Report, sentence) }
+
+// inform is report for what is no trouble.
+func (m *Memory) inform(sentence string) {
+	if m.o.Inform == nil {
+		m.report(sentence)
+		return
+	}
+	m.once(m.o.Inform, sentence)
+}
+
+// quarantined tells of a memory that was taken out of use, each time it happens.
+func (m *Memory) quarantined(id string) {
 	if m.o.Report != nil {
-		m.o.Report(sentence)
+		m.o.Report("memory " + id + " is quarantined: it was found untruthful twice (stella-ls memory unquarantine " + id + " --reason TEXT takes it back)")
+	}
+}
+
+func (m *Memory) once(say func(string), sentence string) {
+	if say == nil {
+		return
+	}
+	m.tellMu.Lock()
+	first := !m.told[sentence]
+	if len(m.told) >= maxTold {
+		clear(m.told)
+	}
+	m.told[sentence] = true
+	m.tellMu.Unlock()
+	if first {
+		say(sentence)
+	}
+}
+
+func (m *Memory) log(sentence string) {
+	if m.o.Log != nil {
+		m.o.Log(sentence)
 	}
 }
 
 // Recall implements agent.Context.
 func (m *Memory) Recall(ctx context.Context, q agent.RecallQuery) (agent.RecallBlock, error) {
-	m.mu.Lock()
-	m.roots[q.Session] = q.Root
-	m.mu.Unlock()
+	m.Settle(ctx)
 	r, err := m.Engine(q.Root).Recall(ctx, contextengine.Query{
 		Session: q.Session, Turn: q.Turn, Prompt: q.Prompt, OpenFile: q.OpenFile, Symbol: q.Symbol, Dirty: q.Dirty, Touched: q.Touched,
 	})
@@ -167,9 +210,13 @@ func (m *Memory) TurnEnded(ctx context.Context, t agent.TurnSummary) {
 		}
 		ask = Ask(brain)
 	}
+	calls := make([]contextengine.ToolCall, len(t.Calls))
+	for i, c := range t.Calls {
+		calls[i] = contextengine.ToolCall(c)
+	}
 	rec, err := m.Engine(t.Root).TurnEnded(ctx, contextengine.Turn{
 		Session: t.Session, TurnID: t.TurnID, Turn: t.Turn, Prompt: t.Prompt, Answer: t.Answer, Stop: string(t.Stop), Steps: t.Steps,
-		ToolCalls: t.ToolCalls, Touched: t.Touched, Failures: t.Failures, Started: t.Started, Ended: t.Ended,
+		ToolCalls: t.ToolCalls, Calls: calls, Touched: t.Touched, Failures: t.Failures, Started: t.Started, Ended: t.Ended,
 		Input: t.Usage.Input, CacheRead: t.Usage.CacheRead, CacheWrite: t.Usage.CacheWrite, Output: t.Usage.Output, USD: t.Usage.USD,
 		Control: t.Control, Derived: t.Derived,
 	}, ask)
@@ -179,13 +226,13 @@ func (m *Memory) TurnEnded(ctx context.Context, t agent.TurnSummary) {
 	switch rec.Outcome {
 	case contextengine.ReflectionFailed:
 		if ctx.Err() == nil {
-			m.report("the reflection on the turn failed: " + rec.Detail)
+			m.log("the reflection on the turn failed: " + rec.Detail)
 		}
 	case contextengine.ReflectionUnreadable:
-		m.report("the reflection on the turn could not be read: " + rec.Detail)
+		m.log("the reflection on the turn could not be read: " + rec.Detail)
 	}
 	for _, s := range rec.Skills {
-		m.report("a lesson came back often enough to become a skill: .stella/skills/" + s + "/SKILL.md")
+		m.inform("a lesson came back often enough to become a skill: .stella/skills/" + s + "/SKILL.md")
 	}
 }
 

@@ -151,9 +151,9 @@ func (t citeMemory) Run(ctx context.Context, env tools.Env, call tools.Call) (to
 		head = in.MemoryID + " was cited in this turn already; that counts once"
 	case res.NowQuarantined:
 		head = in.MemoryID + " is quarantined now: it was found untruthful twice"
-		t.m.report("memory " + in.MemoryID + " is quarantined: it was found untruthful twice (stella-ls memory unquarantine takes it back)")
+		t.m.quarantined(in.MemoryID)
 	case res.NowEligible:
-		t.m.report("memory " + in.MemoryID + " can be promoted to a rule (stella-ls memory promote " + in.MemoryID + ")")
+		t.m.inform("memory " + in.MemoryID + " can be promoted to a rule (stella-ls memory promote " + in.MemoryID + ")")
 	}
 	return tools.Result{Head: head, Status: "ok", Object: cited{"ok", in.MemoryID, res.Info.Citations, res.Info.PositiveStreak,
 		res.Info.Quarantined, res.Info.Eligible, res.Duplicate}}, nil

@@ -19,7 +19,7 @@ type Headless struct {
 func OpenHeadless(ctx context.Context, o Options, root string, who agent.Client, tell func(string)) (*Headless, error) {
 	p, err := build(ctx, o, lsp.Opening{
 		Workspace: newWorkspace(o, []string{root}),
-		Client:    who, Tell: tell, Log: slog.New(o.Log),
+		Client:    who, Tell: tell, Inform: tell, Log: slog.New(o.Log),
 	})
 	if err != nil {
 		return nil, err

@@ -117,7 +117,11 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		Graph:     graphsource.New(p.graph),
 		Workspace: op.Workspace,
 		Settings:  func() config.Recall { return p.settings.get().Recall },
-		Report:    func(sentence string) { op.Log.Info(sentence) },
+		Report:    func(sentence string) { op.Tell("Stella: " + sentence) },
+		Inform:    func(sentence string) { op.Inform("Stella: " + sentence) },
+		Log:       func(sentence string) { op.Log.Info(sentence) },
+
+		DoubtsChanged: op.MemoriesChanged,
 	})
 	p.manager = agent.NewManager(agent.Options{
 		Record:    p.record,
