@@ -208,8 +208,8 @@ func TestOffsetClamps(t *testing.T) {
 		want int
 		fit  fit
 	}{
-		{Position{0, 99}, UTF16, 2, clamped},
-		{Position{1, 1}, UTF16, 4, misfit}, // inside the pair
+		{Position{0, 99}, UTF16, 2, clamped}, // E12
+		{Position{1, 1}, UTF16, 4, misfit},   // inside the pair
 		{Position{1, 2}, UTF16, 8, fits},
 		{Position{1, 1}, UTF32, 8, fits},
 		{Position{1, 4}, UTF8, 8, fits},
