@@ -1,43 +1,58 @@
 // stella/applyEdit: compare the document with what the server computed its edit
 // from, and apply. There is no await between the comparison and applyEdit, and
 // the workbench compares the version once more on its side.
+import { statSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { ApplyEditParams, ApplyEditResult } from './protocol';
 import { sha256 } from './text';
 
-interface Stamp { mtime: number; size: number }
+/** Enough to tell that a file is not the one it was; content is the server's to compare. */
+type Stamp = string;
 
-/** What the disk was when a document was last loaded or saved. */
+/**
+ * What the disk was when a document was last loaded or saved. Looked at
+ * synchronously: nothing comes between an event and its look at the disk, or
+ * between the last look and the save.
+ */
 export class DiskStamps implements vscode.Disposable {
   private readonly known = new Map<string, Stamp>();
   private readonly subs: vscode.Disposable[] = [];
 
   constructor() {
     this.subs.push(
-      vscode.workspace.onDidOpenTextDocument((d) => void this.take(d)),
-      vscode.workspace.onDidSaveTextDocument((d) => void this.take(d)),
+      vscode.workspace.onDidOpenTextDocument((d) => this.take(d)),
+      // What was typed since the save does not matter: the disk has what was saved.
+      vscode.workspace.onDidSaveTextDocument((d) => this.set(d, stamp(d.uri))),
       vscode.workspace.onDidCloseTextDocument((d) => this.known.delete(d.uri.toString())),
       // A clean document that changes without becoming dirty was reloaded from disk.
-      vscode.workspace.onDidChangeTextDocument((e) => { if (!e.document.isDirty) void this.take(e.document); }),
+      vscode.workspace.onDidChangeTextDocument((e) => { if (!e.document.isDirty) this.reloaded(e.document); }),
     );
-    for (const d of vscode.workspace.textDocuments) void this.take(d);
+    for (const d of vscode.workspace.textDocuments) this.take(d);
   }
 
-  private async take(d: vscode.TextDocument): Promise<void> {
-    if (d.uri.scheme !== 'file') return;
-    const s = await stat(d.uri);
-    if (s && !d.isClosed && !d.isDirty) this.known.set(d.uri.toString(), s);
+  private take(d: vscode.TextDocument): void {
+    if (!d.isDirty) this.set(d, stamp(d.uri));
+  }
+
+  /** The first key typed into a clean document can be told before its dirty state: look again a little later. */
+  private reloaded(d: vscode.TextDocument): void {
+    const s = stamp(d.uri), version = d.version;
+    setTimeout(() => { if (!d.isDirty && !d.isClosed && d.version === version) this.set(d, s); }, 20);
+  }
+
+  private set(d: vscode.TextDocument, s: Stamp | undefined): void {
+    if (s !== undefined && d.uri.scheme === 'file') this.known.set(d.uri.toString(), s);
   }
 
   /** Why a document must not be saved now; undefined when nothing stands against it. */
-  async obstacle(d: vscode.TextDocument): Promise<string | undefined> {
+  obstacle(d: vscode.TextDocument): string | undefined {
     if (d.isUntitled) return 'the document has no file yet';
     const known = this.known.get(d.uri.toString());
-    const now = await stat(d.uri);
-    if (!now) return 'the file was deleted on disk';
-    if (!known) return 'it is not known what was on disk when the document was opened';
-    if (known.mtime !== now.mtime || known.size !== now.size) return 'the file changed on disk since the document was loaded';
+    const now = stamp(d.uri);
+    if (now === undefined) return 'the file was deleted on disk, or cannot be looked at';
+    if (known === undefined) return 'it is not known what was on disk when the document was opened';
+    if (known !== now) return 'the file changed on disk since the document was loaded';
     return undefined;
   }
 
@@ -46,12 +61,12 @@ export class DiskStamps implements vscode.Disposable {
   }
 }
 
-async function stat(uri: vscode.Uri): Promise<Stamp | undefined> {
+function stamp(uri: vscode.Uri): Stamp | undefined {
   try {
-    const s = await vscode.workspace.fs.stat(uri);
-    return { mtime: s.mtime, size: s.size };
+    const s = statSync(uri.fsPath, { bigint: true });
+    return `${s.mtimeNs} ${s.size} ${s.ino}`;
   } catch {
-    return undefined;
+    return undefined; // gone, or not to be looked at: either way not to be saved over
   }
 }
 
@@ -99,7 +114,7 @@ export class Applier {
       r.save_reason = 'somebody typed meanwhile';
       return;
     }
-    const obstacle = await this.stamps.obstacle(doc);
+    const obstacle = this.stamps.obstacle(doc);
     if (obstacle !== undefined) {
       r.save_reason = obstacle;
       return;

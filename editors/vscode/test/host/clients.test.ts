@@ -36,7 +36,7 @@ async function open(bytes: string | Buffer): Promise<{ doc: vscode.TextDocument;
   writeFileSync(file, bytes);
   const doc = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
   const editor = await vscode.window.showTextDocument(doc);
-  await until(async () => (await stamps.obstacle(doc)) === undefined);
+  await until(() => stamps.obstacle(doc) === undefined);
   return { doc, file, editor };
 }
 

@@ -16,7 +16,7 @@ export async function run(): Promise<void> {
   const report = process.env['TEST_REPORT'];
   const say = (...a: unknown[]): void => { if (report) appendFileSync(report, `${format(...a)}\n`); };
   Mocha.reporters.Base.consoleLog = say;
-  const mocha = new Mocha({ ui: 'bdd', reporter: 'spec', timeout: 240_000, color: false });
+  const mocha = new Mocha({ ui: 'bdd', reporter: 'spec', timeout: 240_000, color: false, ...(process.env['TEST_GREP'] ? { grep: process.env['TEST_GREP'] } : {}) });
   for (const f of readdirSync(__dirname).filter((n) => n.endsWith('.test.js'))) mocha.addFile(path.join(__dirname, f));
   await new Promise<void>((done, fail) => {
     const runner = mocha.run((failures) => {
