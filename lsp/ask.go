@@ -3,6 +3,8 @@ package lsp
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -50,13 +52,7 @@ func (c *sessionClient) Ask(ctx context.Context, session string, q tools.Questio
 // askPlain uses window/showMessageRequest. A closed message is no answer, which
 // asks nobody and allows nothing.
 func (c *sessionClient) askPlain(ctx context.Context, q tools.Question) (tools.Answer, error) {
-	text := "Stella: " + q.Title
-	for _, part := range []string{q.Detail, q.Command, q.Cwd} {
-		if part != "" {
-			text += "\n" + part
-		}
-	}
-	p := &protocol.ShowMessageRequestParams{Type: protocol.MessageTypeWarning, Message: text}
+	p := &protocol.ShowMessageRequestParams{Type: protocol.MessageTypeWarning, Message: plainText(q)}
 	for _, o := range q.Options {
 		p.Actions = append(p.Actions, protocol.MessageActionItem{Title: o.Title})
 	}
@@ -75,6 +71,43 @@ func (c *sessionClient) askPlain(ctx context.Context, q tools.Question) (tools.A
 		}
 	}
 	return tools.Answer{}, nil
+}
+
+// Bounds of a question that is a message: it has no window to scroll in.
+const (
+	plainDiffLines   = 12
+	plainCommandMost = 2000 // bytes
+)
+
+// plainText is a question in one message: what will be run or written, the
+// difference shortened.
+func plainText(q tools.Question) string {
+	parts := []string{"Stella: " + q.Title}
+	if q.Command != "" {
+		parts = append(parts, "$ "+clipped(q.Command, plainCommandMost))
+	}
+	if q.Cwd != "" {
+		parts = append(parts, "in "+q.Cwd)
+	}
+	if q.Detail != "" {
+		parts = append(parts, q.Detail)
+	}
+	if q.Diff != "" {
+		lines := strings.Split(strings.TrimSuffix(q.Diff, "\n"), "\n")
+		if more := len(lines) - plainDiffLines; more > 0 {
+			lines = append(lines[:plainDiffLines], fmt.Sprintf("(%d lines more)", more))
+		}
+		parts = append(parts, lines...)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// clipped shortens s to most bytes at a character and says that it did.
+func clipped(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s (%d bytes more)", strings.ToValidUTF8(s[:most], ""), len(s)-most)
 }
 
 func isNoMethod(err error) bool {

@@ -257,3 +257,15 @@ func TestProgressOfATurn(t *testing.T) {
 		return m.Method == "$/progress" && strings.Contains(string(m.Params), `"end"`) && strings.Contains(string(m.Params), "cancelled")
 	})
 }
+
+func TestPlainQuestionsShowWhatWillHappen(t *testing.T) {
+	diff := "@@ -1,20 +1,20 @@\n" + strings.Repeat("-a\n+b\n", 20)
+	got := plainText(tools.Question{Title: "Change api/a.py?", Diff: diff})
+	if !strings.HasPrefix(got, "Stella: Change api/a.py?\n@@ -1,20 +1,20 @@\n-a\n+b\n") || !strings.HasSuffix(got, "\n(29 lines more)") {
+		t.Errorf("a write: %q", got)
+	}
+	got = plainText(tools.Question{Title: "Run a command?", Command: strings.Repeat("é", 1500), Cwd: "/w"})
+	if !strings.HasPrefix(got, "Stella: Run a command?\n$ éé") || !strings.HasSuffix(got, "é (1000 bytes more)\nin /w") {
+		t.Errorf("a command: %q", got)
+	}
+}

@@ -147,7 +147,7 @@ func (t *customTool) Need(_ context.Context, env Env, call Call) Need {
 	return Need{
 		Permission: PermitCommand, Rule: "tool:" + t.spec.Name, Trust: true,
 		Question: Question{Kind: "command", Title: "Run the tool " + t.spec.Name + "?", Command: line, Cwd: env.Root,
-			Detail: line + "\nwith the input " + bounded(string(call.Input), 2000)},
+			Detail: "with the input\n" + readable(call.Input)},
 	}
 }
 

@@ -222,7 +222,10 @@ func (r *Registry) permit(ctx context.Context, env Env, p *pending) string {
 	if n, ok := p.entry.tool.(Needer); ok {
 		need = n.Need(ctx, env, p.call)
 	} else {
-		need.Question = Question{Title: "Run " + p.call.Tool + "?", Detail: bounded(string(p.call.Input), 2000)}
+		need.Question = Question{Title: "Run " + p.call.Tool + "?", Detail: readable(p.call.Input)}
+		if len(p.previews) > 0 {
+			need.Question = writeQuestion(p.previews)
+		}
 	}
 	switch verdict := r.o.Hooks.preTool(ctx, env, p.call, p.paths()); verdict.Decision {
 	case "deny":

@@ -35,7 +35,7 @@ func (t *mcpTool) Need(_ context.Context, _ Env, call Call) Need {
 	n := Need{
 		Permission: PermitMCP, Rule: "mcp:" + t.link.name + "/" + t.name, Trust: true,
 		Question: Question{Kind: "mcp", Title: fmt.Sprintf("Call %s of the MCP server %s?", t.name, t.link.name),
-			Detail: bounded(string(call.Input), 2000)},
+			Detail: readable(call.Input)},
 	}
 	if t.readOnly {
 		n.Permission = PermitNothing

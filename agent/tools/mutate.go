@@ -106,6 +106,11 @@ func (r *Registry) clear(ctx context.Context, env Env, p *pending) *Result {
 			return &res
 		}
 	}
+	p.previews = env.Guard.Preview(ctx, p.changes)
+	if len(p.previews) == 1 && p.previews[0].Refusal != nil && !severalFiles(p) {
+		res := fromGuard(*p.previews[0].Refusal)
+		return &res
+	}
 	if why := r.permit(ctx, env, p); why != "" {
 		res := r.refused(ctx, p, why)
 		return &res

@@ -161,9 +161,10 @@ type pending struct {
 	call  Call
 	entry *entry
 	// changes are what a mutating call asks for.
-	changes []guard.Change
-	result  *Result   // set: the call ended before it ran
-	began   time.Time // when it passed the gate and ran
+	changes  []guard.Change
+	previews []guard.Preview // of changes, when a person may be asked
+	result   *Result         // set: the call ended before it ran
+	began    time.Time       // when it passed the gate and ran
 }
 
 // admit is the part of the gate before the guard: the tool exists, the input

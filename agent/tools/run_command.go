@@ -46,7 +46,7 @@ func (runCommand) Need(_ context.Context, env Env, call Call) Need {
 	_ = decode(call.Input, &in)
 	return Need{
 		Permission: PermitCommand, Rule: "command:" + in.Command, Trust: true,
-		Question: Question{Kind: "command", Title: "Run a command?", Detail: bounded(in.Command, 2000), Command: in.Command, Cwd: env.Root},
+		Question: Question{Kind: "command", Title: "Run a command?", Command: in.Command, Cwd: env.Root},
 	}
 }
 

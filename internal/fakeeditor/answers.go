@@ -11,6 +11,7 @@ type prompt struct {
 	id      json.RawMessage
 	method  string
 	options []option
+	text    string // what the person reads
 }
 
 type option struct{ ID, Title string }
@@ -81,7 +82,9 @@ func (e *Editor) serveConfiguration(m message) {
 
 func (e *Editor) servePrompt(m message) {
 	var p struct {
-		Options []struct{ ID, Title string } `json:"options"`
+		Options                               []struct{ ID, Title string } `json:"options"`
+		Title, Detail, Command, Diff, Message string
+
 		Actions []struct {
 			Title string `json:"title"`
 		} `json:"actions"`
@@ -94,7 +97,7 @@ func (e *Editor) servePrompt(m message) {
 		e.conn.replyError(m.ID, -32601, "no such method: "+m.Method)
 		return
 	}
-	q := prompt{id: m.ID, method: m.Method}
+	q := prompt{id: m.ID, method: m.Method, text: strings.Join([]string{p.Title, p.Message, p.Command, p.Detail, p.Diff}, "\n")}
 	for _, o := range p.Options {
 		q.options = append(q.options, option{o.ID, o.Title})
 	}
@@ -143,6 +146,17 @@ func (e *Editor) Prompts() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.prompts.open)
+}
+
+// Question is what the oldest question that waits shows to the person; "" when
+// nothing is asked.
+func (e *Editor) Question() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.prompts.open) == 0 {
+		return ""
+	}
+	return e.prompts.open[0].text
 }
 
 // Answer answers the oldest question that waits. choice is an option's id or

@@ -30,6 +30,7 @@ import (
 //	want status PATH fresh|stale       in stella/guard/status, now or soon
 //	want files PATH fresh|stale|none   in stella/guard/files
 //	want asked N                       questions that wait now
+//	want question TEXT                 the oldest of them shows TEXT to the person
 //	want conflict                      the last save met a conflict
 //	want undone PATH... | want undo-refused PATH
 //	want seen PATH                     the last read gave exactly the editor's text
@@ -88,6 +89,7 @@ func init() {
 		"status":       {2, wantStatus},
 		"files":        {2, wantFiles},
 		"asked":        {1, wantAsked},
+		"question":     {1, wantQuestion},
 		"conflict":     {0, wantConflict},
 		"undone":       {1, wantUndone},
 		"undo-refused": {1, wantUndoRefused},
@@ -312,6 +314,13 @@ func wantFiles(w *world, a []string) error {
 
 func wantAsked(w *world, a []string) error {
 	return compare("the number of open questions", fmt.Sprint(w.ed.Prompts()), "is", a[0])
+}
+
+func wantQuestion(w *world, a []string) error {
+	if got := w.ed.Question(); !strings.Contains(got, a[0]) {
+		return fmt.Errorf("the question %q does not show %q", got, a[0])
+	}
+	return nil
 }
 
 func wantConflict(w *world, _ []string) error {
