@@ -154,9 +154,21 @@ func (m *Manager) restoreEdits(ctx context.Context, s *Session, l *record.Loaded
 	s.guard.SkipEdits(last)
 }
 
-// landed reports whether the file holds what an edit was to make of it.
+// landed reports whether the disk, or the buffer, holds what an edit was to make
+// of it.
 func (m *Manager) landed(ctx context.Context, e guard.EditRecord) bool {
-	name, err := m.o.Workspace.Resolve("", string(e.Path))
+	if e.Kind == guard.ChangeMove {
+		return m.holds(ctx, string(e.Path), nil) && m.holds(ctx, e.To, e.After)
+	}
+	if e.AfterAbsent {
+		return m.holds(ctx, string(e.Path), nil)
+	}
+	return m.holds(ctx, string(e.Path), e.After)
+}
+
+// holds: path holds content; nil is that nothing is there.
+func (m *Manager) holds(ctx context.Context, path string, content []byte) bool {
+	name, err := m.o.Workspace.Resolve("", path)
 	if err != nil {
 		return false
 	}
@@ -164,10 +176,10 @@ func (m *Manager) landed(ctx context.Context, e guard.EditRecord) bool {
 	if err != nil {
 		return false
 	}
-	if e.AfterAbsent {
+	if content == nil {
 		return !file.Exists()
 	}
-	return file.Exists() && file.Base() == workspace.DigestOf(e.After)
+	return file.Exists() && file.Base() == workspace.DigestOf(content)
 }
 
 // Resume makes an interrupted or earlier session usable and, with cont, goes on

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,35 +18,70 @@ import (
 type life struct {
 	*bench
 	store *record.Set
-	told  []string
 	end   func()
+
+	mu   sync.Mutex // guards told
+	told []string
+}
+
+func (l *life) tell(m string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = append(l.told, m)
 }
 
 func newLife(t *testing.T, root, home string, more ...string) *life {
 	t.Helper()
-	b := &bench{t: t, client: &recorder{}, brain: &fakeModel{}}
-	b.ws = workspace.New(workspace.Options{Roots: append([]string{root}, more...)})
-	b.root = b.ws.Roots()[0]
-	store := record.NewSet(record.SetOptions{Home: home, Roots: b.ws.Roots})
-	l := &life{bench: b, store: store}
-	var err error
-	b.guard, err = guard.New(guard.Options{Workspace: b.ws, StateDir: home, Recorder: store, Settings: func() config.Guard { return config.Default().Guard }})
+	l, err := openLife(root, home, nil, more...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.m = NewManager(Options{Workspace: b.ws, Guard: b.guard, Client: b.client, Trusted: func() bool { return true },
-		Model: func(string) (model.Model, error) { return b.brain, nil }, Record: store,
-		Tell: func(m string) { l.told = append(l.told, m) }})
+	l.t = t
 	l.end = func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		for _, err := range []error{b.m.Close(ctx), b.guard.Close(ctx), store.Close()} {
-			if err != nil {
-				t.Error(err)
-			}
+		for _, err := range l.close() {
+			t.Error(err)
 		}
 	}
 	return l
+}
+
+// openLife starts as a server does. fault is called at every point between two
+// effects on the disk.
+func openLife(root, home string, fault func(point string) error, more ...string) (*life, error) {
+	b := &bench{client: &recorder{}, brain: &fakeModel{}}
+	b.ws = workspace.New(workspace.Options{Roots: append([]string{root}, more...)})
+	b.root = b.ws.Roots()[0]
+	store := record.NewSet(record.SetOptions{Home: home, Roots: b.ws.Roots, Fault: fault})
+	l := &life{bench: b, store: store}
+	var err error
+	b.guard, err = guard.New(guard.Options{Workspace: b.ws, StateDir: home, Recorder: store, Settings: func() config.Guard { return config.Default().Guard },
+		Tell: l.tell,
+		Fault: func(point string) {
+			if fault != nil {
+				_ = fault(point) // a write has no place to fail at
+			}
+		}})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.guard.Recover(context.Background()); err != nil {
+		return nil, err
+	}
+	b.m = NewManager(Options{Workspace: b.ws, Guard: b.guard, Client: b.client, Trusted: func() bool { return true },
+		Model: func(string) (model.Model, error) { return b.brain, nil }, Record: store,
+		Tell: l.tell})
+	return l, nil
+}
+
+func (l *life) close() (errs []error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for _, err := range []error{l.m.Close(ctx), l.guard.Close(ctx), l.store.Close()} {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
 }
 
 func (l *life) start(t *testing.T) {

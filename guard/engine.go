@@ -13,7 +13,7 @@ import (
 type engine struct{ e *commit.Engine }
 
 func openEngine(g *Guard) (diskCommitter, error) {
-	e, err := commit.New(commit.Options{StateDir: g.o.StateDir, Clock: g.o.Clock, Tell: g.o.Tell, OnRace: g.raced})
+	e, err := commit.New(commit.Options{StateDir: g.o.StateDir, Clock: g.o.Clock, Tell: g.o.Tell, OnRace: g.raced, Fault: g.o.Fault})
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	Changed func(session string, files []Guarded)
 	// Tell puts a message before the human (a raced write, a recovered file).
 	Tell func(message string)
+	// Fault is called between any two effects of a write on the disk; tests die there.
+	Fault func(point string)
 
 	disk diskCommitter // tests put their own here
 }

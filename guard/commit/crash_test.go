@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -101,25 +103,50 @@ func crashMain() {
 // TestCrash kills a process at every point of every call and starts again:
 // no torn file, no temporary, no intent, and nothing of anybody's lost.
 func TestCrash(t *testing.T) {
-	for op := range crashOps {
-		t.Run(op, func(t *testing.T) {
-			t.Parallel()
-			for n := 1; ; n++ {
-				if n > 100 {
-					t.Fatal("the call never ends")
-				}
-				if done := crashOnce(t, op, n); done {
-					if n < 3 {
-						t.Fatalf("only %d points", n-1)
+	var mu sync.Mutex
+	died := map[string]bool{}
+	t.Run("ops", func(t *testing.T) {
+		for op := range crashOps {
+			t.Run(op, func(t *testing.T) {
+				t.Parallel()
+				for n := 1; ; n++ {
+					if n > 100 {
+						t.Fatal("the call never ends")
 					}
-					return
+					point, done := crashOnce(t, op, n)
+					mu.Lock()
+					died[point] = true
+					mu.Unlock()
+					if done {
+						if n < 3 {
+							t.Fatalf("only %d points", n-1)
+						}
+						return
+					}
 				}
+			})
+		}
+	})
+	// A point that the sources gained must not be forgotten here.
+	named := 0
+	sources, _ := filepath.Glob("*.go")
+	for _, path := range sources {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`[^a-z]hook\("([^"]+)"`).FindAllStringSubmatch(string(raw), -1) {
+			if named++; !died[m[1]] {
+				t.Errorf("no process died at %q", m[1])
 			}
-		})
+		}
+	}
+	if named < 25 {
+		t.Errorf("only %d points are named in the sources", named)
 	}
 }
 
-func crashOnce(t *testing.T, op string, n int) (done bool) {
+func crashOnce(t *testing.T, op string, n int) (point string, done bool) {
 	dir, state := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(dir+"/a.go", []byte(baseText), 0o644); err != nil {
 		t.Fatal(err)
@@ -128,7 +155,7 @@ func crashOnce(t *testing.T, op string, n int) (done bool) {
 	cmd.Env = append(childEnv(), crashEnv+"="+strings.Join([]string{op, strconv.Itoa(n), dir, state}, "|"))
 	cmd.Stderr = os.Stderr
 	said, err := cmd.Output()
-	point := diedAt(said)
+	point = diedAt(said)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatalf("the child ended with %v", err)
@@ -147,7 +174,7 @@ func crashOnce(t *testing.T, op string, n int) (done bool) {
 	if left, _ := os.ReadDir(filepath.Join(state, "intents")); len(left) > 0 {
 		t.Errorf("%s at %s: intents are left: %v", op, point, left)
 	}
-	return err == nil
+	return point, err == nil
 }
 
 // diedAt is the point that the child named before it died; empty if it lived.

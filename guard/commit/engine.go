@@ -29,6 +29,9 @@ type Options struct {
 	// MaxParked bounds the files that are kept parked at once; a commit that would
 	// need one more waits for a place. 0 means 512. Each holds two descriptors.
 	MaxParked int
+	// Fault is called between any two effects on the disk; tests stop, race or
+	// die there. Nil does nothing.
+	Fault func(point string)
 }
 
 // Engine commits changes to disk. It is safe for concurrent use; calls on one
@@ -46,7 +49,7 @@ type Engine struct {
 	closed bool
 
 	park time.Duration
-	hook func(point string) // tests stop, race or die here
+	hook func(point string) // Options.Fault
 }
 
 // New opens the state directory and takes an instance of the intent record.
@@ -68,6 +71,9 @@ func newEngine(o Options, park time.Duration) (*Engine, error) {
 	if o.OnRace == nil {
 		o.OnRace = func(Race) {}
 	}
+	if o.Fault == nil {
+		o.Fault = func(string) {}
+	}
 	store, err := OpenDisplaced(filepath.Join(o.StateDir, "displaced"), o.Clock)
 	if err != nil {
 		return nil, err
@@ -81,7 +87,7 @@ func newEngine(o Options, park time.Duration) (*Engine, error) {
 		slots: make(chan struct{}, o.MaxParked),
 		abort: make(chan struct{}),
 		park:  park,
-		hook:  func(string) {},
+		hook:  o.Fault,
 	}, nil
 }
 

@@ -77,6 +77,9 @@ func workspaceID(home, root string, prepare func(id string) error) (string, erro
 	if err != nil {
 		return "", err
 	}
+	if err := list.removeUnborn(dir); err != nil {
+		return "", err
+	}
 	id := list.find(real, me)
 	if id == "" {
 		id = newID(real)
@@ -94,6 +97,31 @@ func workspaceID(home, root string, prepare func(id string) error) (string, erro
 		return "", err
 	}
 	return id, writeFile(path, append(b, '\n'))
+}
+
+// removeUnborn removes stores whose process died before it could put them on the
+// list: nobody can find them again, and they hold no session. One that does is
+// of a list that was lost, and stays.
+func (w workspaces) removeUnborn(dir string) error {
+	stores, err := filepath.Glob(filepath.Join(dir, "*.git"))
+	if err != nil {
+		return err
+	}
+	for _, store := range stores {
+		if _, known := w.Known[strings.TrimSuffix(filepath.Base(store), ".git")]; known {
+			continue
+		}
+		sessions, err := refs{dir: store}.list()
+		if err != nil {
+			return err
+		}
+		if len(sessions) == 0 {
+			if err := os.RemoveAll(store); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // find is the id of a directory; "" when it is new.

@@ -3,5 +3,6 @@
 package record
 
 // everyNth: the race detector makes a process slow to start, so a run with it
-// kills at every third point, from a random one on; a run without it at all.
+// fills the disk at every third point, from a random one on; a run without it at
+// all. Kills are at every point in either.
 const everyNth = 3

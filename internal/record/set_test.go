@@ -241,3 +241,21 @@ func TestPruneSparesTheLiving(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// A store whose process died before it was put on the list is nobody's.
+func TestUnbornStoresGo(t *testing.T) {
+	home := t.TempDir()
+	unborn := mkdir(t, filepath.Join(home, "work", "x-0123.git", "refs"))
+	lost := openStore(t, home, t.TempDir())
+	n, err := lost.Create(t.Context(), Header{Session: "s"})
+	must(t, err)
+	must(t, n.Close())
+	must(t, os.Remove(filepath.Join(home, "work", "workspaces.json")))
+	openStore(t, home, t.TempDir())
+	if _, err := os.Stat(filepath.Dir(unborn)); err == nil {
+		t.Error("the unborn store is still there")
+	}
+	if _, err := lost.Load(t.Context(), "s"); err != nil {
+		t.Errorf("a store with sessions is gone with the list: %v", err)
+	}
+}
