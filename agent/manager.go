@@ -314,7 +314,9 @@ func (m *Manager) Edits(session string) ([]guard.EditRecord, error) {
 	return s.guard.Edits(), nil
 }
 
-// Content returns both sides of an applied edit. id is "SESSION/EDIT".
+// Content returns both sides of an applied edit, "SESSION/EDIT", of a refused
+// call, "SESSION/CALL", or what a session saw of a file and what is there now,
+// "SESSION/seen/PATH".
 func (m *Manager) Content(id string) (before, after []byte, ok bool) {
 	session, edit, found := strings.Cut(id, "/")
 	if !found {
@@ -324,7 +326,13 @@ func (m *Manager) Content(id string) (before, after []byte, ok bool) {
 	if err != nil {
 		return nil, nil, false
 	}
-	return s.editOf(edit)
+	if before, after, ok = s.editOf(edit); ok {
+		return before, after, true
+	}
+	if path, seen := strings.CutPrefix(edit, "seen/"); seen {
+		return s.guard.Seen(m.life, path)
+	}
+	return s.refusedSides(edit)
 }
 
 // Close cancels every turn, ends every process and connection that tools

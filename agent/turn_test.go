@@ -77,8 +77,16 @@ func TestStaleEditIsRefusedAndReplanned(t *testing.T) {
 	if !refused.IsError || refused.Status != "stale_base" || !strings.Contains(refused.Text, "+three") {
 		t.Errorf("refusal: %+v", refused)
 	}
-	if u := b.client.of(UpdateToolResult)[1]; u.Refusal == nil || u.OK {
+	u := b.client.of(UpdateToolResult)[1]
+	if u.Refusal == nil || u.OK {
 		t.Errorf("update: %+v", u)
+	}
+	before, after, ok := b.m.Content(b.id + "/" + u.CallID)
+	if !ok || string(before) != "one\ntwo\n" || string(after) != "one\ntwo\nthree\n" {
+		t.Errorf("sides %q %q %v", before, after, ok)
+	}
+	if _, _, ok := b.m.Content(b.id + "/no-such-call"); ok {
+		t.Error("the sides of a call that was never made")
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *Server) content(ctx context.Context, p *ContentParams) (ContentResult, 
 	}
 	before, after, ok := m.Content(p.EditID)
 	if !ok {
-		return ContentResult{}, jsonrpc2.NewError(jsonrpc2.InvalidParams, fmt.Sprintf("no edit %q: stella/changes lists them", p.EditID))
+		return ContentResult{}, jsonrpc2.NewError(jsonrpc2.InvalidParams, fmt.Sprintf("no edit or refused call %q: stella/changes lists the edits", p.EditID))
 	}
 	if p.Side == "before" {
 		return ContentResult{Text: string(before)}, nil
