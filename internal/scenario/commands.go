@@ -76,6 +76,10 @@ var commands = map[string]command{
 	"auto":       {"auto once|always|deny  (answers every later question)", 1, false, func(w *world, a []string) error { w.ed.AutoAnswer(a[0]); return nil }},
 	"cancel":     {"cancel  (by stella/session/cancel)", 0, false, cancel},
 	"drop":       {"drop  (cancels by $/cancelRequest)", 0, false, func(w *world, _ []string) error { w.ed.Cancel(w.running.id); return nil }},
+	"resume":     {"resume  (the current session of the server before)", 0, false, func(w *world, _ []string) error { return w.resume(false) }},
+	"undoedit": {"undoedit EDIT  (stella/undo of one)", 1, false, func(w *world, a []string) error {
+		return w.call("stella/undo", map[string]string{"sessionId": w.sessions[w.current].id, "edit": a[0]}, &w.undone)
+	}},
 	"undoturn": {"undoturn  (stella/undo of the last turn)", 0, false, func(w *world, _ []string) error {
 		return w.call("stella/undo", map[string]string{"sessionId": w.sessions[w.current].id}, &w.undone)
 	}},
@@ -94,6 +98,8 @@ func (w *world) step(l line) error {
 	switch verb {
 	case "ask", "ask&":
 		return w.ask(verb == "ask&", args)
+	case "continue": // resume, and go on with the interrupted turn: the model's steps follow
+		return w.goOn()
 	case "peer":
 		return w.peer(args)
 	case "want":
@@ -319,11 +325,11 @@ func restart(w *world, a []string) error {
 	if err := w.stop(); err != nil {
 		return err
 	}
-	w.sessions = map[string]*session{}
+	w.leave()
 	return w.start(append(a, "script.yaml")[0])
 }
 
 func kill(w *world, _ []string) error {
-	w.sessions, w.running = map[string]*session{}, nil
+	w.leave()
 	return w.proc.Kill()
 }

@@ -88,6 +88,7 @@ type world struct {
 	proc     *fakeeditor.Process
 	runFrom  int // where the log of the present server process begins
 	sessions map[string]*session
+	former   map[string]*session // those of the servers before
 	current  string
 	running  *ask
 	last     *ask
@@ -110,10 +111,10 @@ func newWorld(ctx context.Context, c Config, a *Archive, lines []line) (*world, 
 	w := &world{
 		ctx: ctx, c: c, a: a, lines: lines,
 		root: filepath.Join(dir, "w"), state: filepath.Join(dir, "state"), home: filepath.Join(dir, "home"),
-		sessions: map[string]*session{}, current: "main",
+		sessions: map[string]*session{}, former: map[string]*session{}, current: "main",
 	}
 	for _, d := range []string{w.root, w.state, w.home, filepath.Join(dir, "tmp")} {
-		if err := os.Mkdir(d, 0o755); err != nil {
+		if err := os.MkdirAll(d, 0o755); err != nil { // a test may have put a small disk there
 			return nil, err
 		}
 	}
@@ -230,7 +231,7 @@ func (w *world) script() ([]entry, error) {
 		switch verb {
 		case "session":
 			name = l.words[1].text
-		case "ask", "ask&":
+		case "continue", "ask", "ask&":
 			asks, names = append(asks, l), append(names, name)
 			if !contains(order, name) {
 				order = append(order, name)

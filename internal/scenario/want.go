@@ -33,6 +33,8 @@ import (
 //	want question TEXT                 the oldest of them shows TEXT to the person
 //	want conflict                      the last save met a conflict
 //	want undone PATH... | want undo-refused PATH
+//	want changes [!]PATH... | none     stella/changes, "!" before what cannot be undone; both sides of each can be read
+//	want listed STATE|none             the current session in stella/session/list
 //	want seen PATH                     the last read gave exactly the editor's text
 //	want sent METHOD N                 the server sent METHOD that often since the last ask
 //	want request METHOD contains|lacks TEXT        the last such message of the server
@@ -91,6 +93,8 @@ func init() {
 		"asked":        {1, wantAsked},
 		"question":     {1, wantQuestion},
 		"conflict":     {0, wantConflict},
+		"listed":       {1, wantListed},
+		"changes":      {1, wantChanges},
 		"undone":       {1, wantUndone},
 		"undo-refused": {1, wantUndoRefused},
 		"sent":         {2, wantSent},
