@@ -314,27 +314,37 @@ func (e *Engine) checkAnchor(ctx context.Context, src Source, edge store.Edge) (
 
 // FileChanged tells that abs may hold something new: memories with an anchor
 // there become doubtful, or stop being so when it holds again what it held. It
-// returns the ids of memories with an anchor whose mark changed.
-func (e *Engine) FileChanged(ctx context.Context, abs string) ([]string, error) {
+// returns the ids of the memories that are about the file, and of those the ones
+// whose mark changed by this.
+func (e *Engine) FileChanged(ctx context.Context, abs string) (about, moved []string, err error) {
 	rel, inside := e.rel(abs)
 	if !inside || !e.lay.Exists() {
-		return nil, nil
+		return nil, nil, nil
 	}
 	s, err := e.openStore(ctx, false)
 	if err != nil {
-		return nil, ignoreAbsent(err)
+		return nil, nil, ignoreAbsent(err)
 	}
 	at, err := s.Edges(ctx, store.EdgeQuery{Dst: "file:" + rel})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var nodes []string
 	for _, edge := range at {
-		if (edge.Rel == relAnchor || edge.Rel == relDefined) && !slices.Contains(nodes, edge.Src) {
-			nodes = append(nodes, edge.Src)
+		if (edge.Rel == relAnchor || edge.Rel == relDefined) && !slices.Contains(about, edge.Src) {
+			about = append(about, edge.Src)
 		}
 	}
-	return e.recheck(ctx, s, nodes, rel)
+	moved, err = e.recheck(ctx, s, about, rel)
+	return about, moved, err
+}
+
+// freshen looks at the anchors of a few memories that are about to be shown: an
+// editor that watches no files tells nobody what other programs change. What
+// cannot be looked at stays as it was.
+func (e *Engine) freshen(ctx context.Context, s *store.Store, ids []string) {
+	if _, err := e.recheck(ctx, s, ids, ""); err != nil && ctx.Err() == nil {
+		e.tellOnce("whether what memories are about has changed cannot be told: " + err.Error())
+	}
 }
 
 // recheck looks at the anchors of nodes again; only, unless it is empty, those

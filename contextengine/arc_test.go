@@ -174,7 +174,7 @@ func TestNothingIsMadeByLooking(t *testing.T) {
 	_, _ = e.Lift(ctx)
 	_, _ = e.CitingMemories(ctx, p.abs("src/a.go"), "x")
 	_, _ = e.Diagnose(ctx, p.abs("src/a.go"), "x")
-	_, _ = e.FileChanged(ctx, p.abs("src/a.go"))
+	_, _, _ = e.FileChanged(ctx, p.abs("src/a.go"))
 	_, _ = e.Preview(ctx, Query{Prompt: "x"})
 	_, _ = e.CompleteIDs(ctx, "nod_")
 	_, _ = e.TurnEnded(ctx, Turn{Session: "s", Turn: 1, ToolCalls: 1, Stop: "end_turn"}, nil)

@@ -239,7 +239,7 @@ func TestCase08ClosingAnAnchorDoesNotEraseATruePast(t *testing.T) {
 	if err := os.Remove(p.abs("api/pricing.py")); err != nil {
 		t.Fatal(err)
 	}
-	moved, err := e.FileChanged(ctx, p.abs("api/pricing.py"))
+	_, moved, err := e.FileChanged(ctx, p.abs("api/pricing.py"))
 	if err != nil || len(moved) != 1 || moved[0] != id {
 		t.Fatalf("%v %v", moved, err)
 	}

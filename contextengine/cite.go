@@ -55,6 +55,9 @@ func (e *Engine) List(ctx context.Context, w When) ([]MemoryInfo, error) {
 		if nodes, err = s.Nodes(ctx, store.When{AsOf: w.AsOf, ValidAt: w.ValidAt}, true, kindMemory, kindReflection); err != nil {
 			return nil, err
 		}
+		if ids := idsOf(nodes); w == (When{}) && len(ids) <= maxFreshened {
+			e.freshen(ctx, s, ids)
+		}
 	}
 	if w.AsOf.IsZero() && w.ValidAt.IsZero() {
 		if nodes, err = e.withFiles(nodes); err != nil {
@@ -72,6 +75,17 @@ func (e *Engine) List(ctx context.Context, w When) ([]MemoryInfo, error) {
 		return strings.Compare(a.ID, b.ID)
 	})
 	return infos, err
+}
+
+// maxFreshened bounds the memories whose anchors a list looks at; more take
+// "memory validate", or the start of a session.
+const maxFreshened = 200
+
+func idsOf(nodes []store.Node) (ids []string) {
+	for _, n := range nodes {
+		ids = append(ids, n.ID)
+	}
+	return ids
 }
 
 // withFiles puts what the files say in place of what the store mirrored.
@@ -191,6 +205,9 @@ func (e *Engine) ByIDWhen(ctx context.Context, id string, w When) (MemoryInfo, b
 		if ok && (n.Kind == kindMemory || n.Kind == kindReflection) {
 			nodes = append(nodes, n)
 		}
+	}
+	if now && len(nodes) > 0 {
+		e.freshen(ctx, s, []string{id})
 	}
 	if now {
 		nodes = e.refresh(id, nodes)

@@ -51,6 +51,7 @@ func (e *Engine) CitingMemories(ctx context.Context, path, symbol string) ([]Mem
 }
 
 func (e *Engine) citing(ctx context.Context, s *store.Store, ids []string, place map[string]int) ([]MemoryInfo, error) {
+	e.freshen(ctx, s, ids)
 	var nodes []store.Node
 	for _, id := range ids {
 		n, ok, err := s.Get(ctx, id, store.When{})

@@ -52,7 +52,16 @@ func (p *memoryProvider) Query(ctx context.Context, q ocp.Query) (ocp.Result, er
 		return empty, err
 	}
 	kept, dropped := r.choose()
+	p.e.freshen(ctx, s, firstIDs(kept, q.MaxFrames))
 	return p.frames(ctx, s, q, kept, dropped)
+}
+
+// firstIDs are the memories that may become frames.
+func firstIDs(kept []*candidate, n uint32) (ids []string) {
+	for _, c := range kept[:min(len(kept), int(n))] {
+		ids = append(ids, c.ID)
+	}
+	return ids
 }
 
 func (e *Engine) quarantined(ctx context.Context) (map[string]bool, error) {

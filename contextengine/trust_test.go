@@ -157,7 +157,7 @@ func TestAMemoryIsDoubtfulFromTheMomentItsAnchorChanges(t *testing.T) {
 	change := func(rel, text string) []string {
 		t.Helper()
 		p.write(rel, text)
-		moved, err := e.FileChanged(ctx, p.abs(rel))
+		_, moved, err := e.FileChanged(ctx, p.abs(rel))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestAMemoryIsDoubtfulFromTheMomentItsAnchorChanges(t *testing.T) {
 	if err := os.Remove(p.abs("b.go")); err != nil {
 		t.Fatal(err)
 	}
-	if moved, err := e.FileChanged(ctx, p.abs("b.go")); err != nil || len(moved) != 1 || !doubtful(whole) {
+	if _, moved, err := e.FileChanged(ctx, p.abs("b.go")); err != nil || len(moved) != 1 || !doubtful(whole) {
 		t.Errorf("gone: %v %v", moved, err)
 	}
 	v, _ := e.Validate(ctx)
@@ -220,11 +220,11 @@ func TestSymbolAnchorsFollowTheGraph(t *testing.T) {
 		t.Fatalf("%+v %v", citing, err)
 	}
 	p.write("store.go", "package s\n\n// new\n\nfunc OpenStore() error {\n\treturn nil\n}\n")
-	if moved, _ := e.FileChanged(ctx, p.abs("store.go")); len(moved) != 0 {
+	if _, moved, _ := e.FileChanged(ctx, p.abs("store.go")); len(moved) != 0 {
 		t.Error("the definition only moved")
 	}
 	p.write("store.go", "package s\n\nfunc OpenStore(x int) error {\n\treturn nil\n}\n")
-	if moved, _ := e.FileChanged(ctx, p.abs("store.go")); len(moved) != 1 {
+	if _, moved, _ := e.FileChanged(ctx, p.abs("store.go")); len(moved) != 1 {
 		t.Error("the definition changed unseen")
 	}
 	hover := CitedText(must(e.CitingMemories(ctx, p.abs("store.go"), "OpenStore")), func(c, id string) string { return c })

@@ -57,8 +57,8 @@ type Opening struct {
 	// Tell puts a warning before the person, Inform what is no trouble; neither
 	// blocks.
 	Tell, Inform func(message string)
-	// MemoriesChanged takes that memories of a root became doubtful, or are so no
-	// longer, or are other ones; it never blocks. nil where nothing shows them.
+	// MemoriesChanged takes that memories of a root may have become doubtful, or
+	// be so no longer, or are other ones; it never blocks. nil where nothing shows them.
 	MemoriesChanged func(root string, ids []string)
 	// Indexing takes how far the code graph's pass is; it never blocks.
 	Indexing func(done, total int)

@@ -40,9 +40,9 @@ type Options struct {
 	// Grace is how long a reflection may still take once the server is closing;
 	// 0 is three seconds. A one-shot command gives it more.
 	Grace time.Duration
-	// DoubtsChanged is told which memories of a root became doubtful or stopped
-	// being so, for what shows them; ids is empty when memory files themselves
-	// changed. nil drops it.
+	// DoubtsChanged is told which memories of a root are about a file that changed,
+	// so that they may be doubtful now, or no longer; ids is empty when memory
+	// files themselves changed. nil drops it.
 	DoubtsChanged func(root string, ids []string)
 }
 

@@ -124,15 +124,15 @@ func (m *Memory) fileChanged(ctx context.Context, p workspace.Path) {
 		m.doubtsChanged(e.Root(), nil)
 		return
 	}
-	ids, err := e.FileChanged(ctx, string(p))
+	about, _, err := e.FileChanged(ctx, string(p))
 	if err != nil {
 		if ctx.Err() == nil {
 			m.report("whether memories about " + string(p) + " still hold cannot be told: " + err.Error())
 		}
 		return
 	}
-	if len(ids) > 0 {
-		m.doubtsChanged(e.Root(), ids)
+	if len(about) > 0 {
+		m.doubtsChanged(e.Root(), about)
 	}
 }
 

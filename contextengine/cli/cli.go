@@ -59,13 +59,11 @@ func parse(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	}
 }
 
-func (e Env) flags(name, usage string) (*flag.FlagSet, *string) {
+// flags returns a flag set whose faults are reported by ended.
+func (e Env) flags(name string) (*flag.FlagSet, *string) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(e.Stderr)
-	fs.Usage = func() {
-		fmt.Fprintf(e.Stderr, "usage: stella-ls %s\n", usage)
-		fs.PrintDefaults()
-	}
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
 	return fs, fs.String("root", "", "the workspace folder (default: the nearest one above that has .stella/, else the current one)")
 }
 
@@ -122,17 +120,23 @@ func (e Env) code(err error) int {
 	return Failed
 }
 
+const initUsage = `init [--root DIR] [--no-model]
+
+Makes .stella/ in the folder, infers the project's domains with one call of the
+model (or from the directories), and fills the code graph. Run again it records
+what changed.
+`
+
 // Init is "stella-ls init [--root DIR] [--no-model]".
 func Init(ctx context.Context, e Env) int {
-	fs, rootFlag := e.flags("init", "init [--root DIR] [--no-model]")
+	fs, rootFlag := e.flags("init")
 	noModel := fs.Bool("no-model", false, "infer the domains from the directories alone")
 	rest, err := parse(fs, e.Args)
-	if err != nil {
-		return usageCode(err)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("init takes no argument %q: the folder is given by --root", rest[0])
 	}
-	if len(rest) > 0 {
-		e.warn("init takes no argument %q (the folder is given by --root)", rest[0])
-		return Usage
+	if err != nil {
+		return e.ended(fs, initUsage, err)
 	}
 	if *rootFlag == "" {
 		if *rootFlag = e.Dir; *rootFlag == "" {
@@ -185,9 +189,17 @@ func (e Env) tell(root string, r contextengine.InitReport) {
 	}
 }
 
-func usageCode(err error) int {
+// ended is how a command line ends that was not understood, or asked for help:
+// the usage on stdout for who asked, with the fault on stderr for who erred.
+func (e Env) ended(fs *flag.FlagSet, usage string, err error) int {
+	out, code := e.Stderr, Usage
 	if errors.Is(err, flag.ErrHelp) {
-		return OK
+		out, code = e.Stdout, OK
+	} else {
+		e.warn("%v", err)
 	}
-	return Usage
+	fmt.Fprintf(out, "usage: stella-ls %s\n", usage)
+	fs.SetOutput(out)
+	fs.PrintDefaults()
+	return code
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,19 @@ import (
 	"github.com/stella-ls/stella-ls/contextengine/ledger"
 )
 
-const memoryUsage = "memory list|show|validate|promote|unquarantine|forget|history|lift [ID] [--root DIR] [--as-of T] [--valid-at T] [--reason TEXT] [--format table|json]"
+const memoryUsage = `memory list|show|validate|promote|unquarantine|forget|history|lift [ID] [--root DIR] [--as-of T] [--valid-at T] [--reason TEXT] [--format table|json]
+
+  list             every memory with its citations, cited ones first
+  show ID          one memory, what it is about and what speaks against it
+  validate         whether the files and symbols that memories name still hold
+  promote ID       writes a proven memory as a rule of the workspace
+  unquarantine ID  takes back what was found untrue (--reason is needed)
+  forget ID        removes a memory's file; what it said stays in its history
+  history ID       everything that was ever believed of it
+  lift             what recall changes, against turns without it
+
+An ID is the nod_ id of a memory, or the name of its file.
+`
 
 // memoryCall is a parsed command line.
 type memoryCall struct {
@@ -21,19 +34,25 @@ type memoryCall struct {
 	when                     contextengine.When
 }
 
-// verbs that need an id.
-var needsID = []string{"show", "promote", "unquarantine", "forget", "history"}
+// verbs that need an id, and those that can look at another time.
+var (
+	needsID = []string{"show", "promote", "unquarantine", "forget", "history"}
+	timed   = []string{"list", "show", "history"}
+)
 
 // Memory is "stella-ls memory VERB [ID] ...".
 func Memory(ctx context.Context, e Env) int {
-	fs, rootFlag := e.flags("memory", memoryUsage)
+	fs, rootFlag := e.flags("memory")
 	asOf := fs.String("as-of", "", "what was believed at this time (RFC 3339)")
 	validAt := fs.String("valid-at", "", "what was true at this time (RFC 3339)")
 	reason := fs.String("reason", "", "why, kept on record")
 	format := fs.String("format", "table", "table or json")
 	rest, err := parse(fs, e.Args)
+	if err == nil && len(rest) == 1 && rest[0] == "help" {
+		err = flag.ErrHelp
+	}
 	if err != nil {
-		return usageCode(err)
+		return e.ended(fs, memoryUsage, err)
 	}
 	c := memoryCall{reason: *reason, format: *format}
 	if c.when.AsOf, err = readTime("--as-of", *asOf); err == nil {
@@ -43,9 +62,7 @@ func Memory(ctx context.Context, e Env) int {
 		err = c.readArgs(rest)
 	}
 	if err != nil {
-		e.warn("%v", err)
-		fs.Usage()
-		return Usage
+		return e.ended(fs, memoryUsage, err)
 	}
 	root, err := e.root(*rootFlag)
 	if err != nil {
@@ -76,11 +93,15 @@ func (c *memoryCall) readArgs(rest []string) error {
 	known := append([]string{"list", "validate", "lift"}, needsID...)
 	switch {
 	case !slices.Contains(known, c.verb):
-		return fmt.Errorf("memory cannot %q", c.verb)
+		return fmt.Errorf("memory cannot %q: say one of list, show, validate, promote, unquarantine, forget, history, lift", c.verb)
 	case c.format != "table" && c.format != "json":
 		return fmt.Errorf("--format %q is neither table nor json", c.format)
 	case slices.Contains(needsID, c.verb) && len(rest) != 2:
 		return fmt.Errorf("memory %s needs one ID (or slug)", c.verb)
+	case !slices.Contains(timed, c.verb) && c.when != contextengine.When{}:
+		return fmt.Errorf("memory %s is about now: --as-of and --valid-at go with list, show and history", c.verb)
+	case c.verb == "unquarantine" && strings.TrimSpace(c.reason) == "":
+		return fmt.Errorf("memory unquarantine needs --reason TEXT: it is kept on record")
 	case !slices.Contains(needsID, c.verb) && len(rest) != 1:
 		return fmt.Errorf("memory %s takes no ID", c.verb)
 	}
@@ -255,6 +276,9 @@ func (e Env) history(ctx context.Context, engine *contextengine.Engine, c memory
 	}
 	out := make([]past, 0, len(revisions))
 	for _, r := range revisions {
+		if !held(r, c.when) {
+			continue
+		}
 		out = append(out, past{r.Text, r.Origin, stamp(r.ValidFrom), stamp(r.ValidTo), stamp(r.RecordedAt), stamp(r.SupersededAt), r.RecordedSeq, r.Reason})
 	}
 	if c.format == "json" {
@@ -266,6 +290,15 @@ func (e Env) history(ctx context.Context, engine *contextengine.Engine, c memory
 		e.say("    %s", strings.ReplaceAll(p.Text, "\n", "\n    "))
 	}
 	return OK
+}
+
+// held reports whether a revision was believed at w.AsOf and true at w.ValidAt;
+// a zero time asks for nothing.
+func held(r contextengine.Revision, w contextengine.When) bool {
+	within := func(t, from, to time.Time) bool {
+		return t.IsZero() || !t.Before(from) && (to.IsZero() || t.Before(to))
+	}
+	return within(w.AsOf, r.RecordedAt, r.SupersededAt) && within(w.ValidAt, r.ValidFrom, r.ValidTo)
 }
 
 func or(s, other string) string {

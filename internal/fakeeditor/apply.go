@@ -40,6 +40,32 @@ func (e *Editor) Thaw() {
 	e.held = nil
 }
 
+// Apply carries out a workspace edit that the person chose (a code action's).
+func (e *Editor) Apply(edit json.RawMessage) error {
+	params, err := json.Marshal(map[string]json.RawMessage{"edit": edit})
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	result, fault := e.workspaceEdit(params)
+	if fault != nil {
+		return errors.New(fault.Message)
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	var r struct {
+		Applied       bool   `json:"applied"`
+		FailureReason string `json:"failureReason"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil || !r.Applied {
+		return errors.Join(err, errors.New("the edit was not applied: "+r.FailureReason))
+	}
+	return nil
+}
+
 func (e *Editor) edit(m message) {
 	var result any
 	var fault *RPCError

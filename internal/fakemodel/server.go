@@ -38,8 +38,9 @@ type Server struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu       sync.Mutex // guards requests
+	mu       sync.Mutex // guards what follows
 	requests []Recorded
+	copy     io.Writer // nil: requests are kept in memory only
 }
 
 // Recorded is a request as it arrived.
@@ -83,6 +84,16 @@ func Start(engine *script.Engine) (*Server, error) {
 	return s, nil
 }
 
+// Copy makes the server write each request to w as it arrives, before it is
+// answered: one JSON object a line with the members purpose, session and body,
+// the exact bytes as a string. A request that cannot be written is answered with
+// an error, so that nobody takes a record with a hole for a whole one.
+func (s *Server) Copy(w io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.copy = w
+}
+
 // Close ends the server and waits for it.
 func (s *Server) Close() error {
 	s.cancel()
@@ -116,7 +127,10 @@ func (s *Server) handle(f format) http.HandlerFunc {
 			fail(w, f, http.StatusRequestEntityTooLarge, err.Error())
 			return
 		}
-		s.record(r, body)
+		if err := s.record(r, body); err != nil {
+			fail(w, f, http.StatusInternalServerError, "the request could not be recorded: "+err.Error())
+			return
+		}
 		if !s.authorized(r.Header) {
 			fail(w, f, http.StatusUnauthorized, "invalid api key")
 			return
@@ -152,7 +166,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f format, model 
 	st.send(f.frames(model, reply), f.errorFrame())
 }
 
-func (s *Server) record(r *http.Request, body []byte) {
+func (s *Server) record(r *http.Request, body []byte) error {
 	attempt, _ := strconv.Atoi(r.Header.Get("X-Stainless-Retry-Count"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,6 +174,15 @@ func (s *Server) record(r *http.Request, body []byte) {
 		s.requests = s.requests[1:]
 	}
 	s.requests = append(s.requests, Recorded{r.Method, r.URL.Path, r.Header.Clone(), body, attempt})
+	if s.copy == nil {
+		return nil
+	}
+	line, err := json.Marshal(map[string]string{"purpose": r.Header.Get(HeaderPurpose), "session": r.Header.Get(HeaderSession), "body": string(body)})
+	if err != nil {
+		return err
+	}
+	_, err = s.copy.Write(append(line, '\n'))
+	return err
 }
 
 func (s *Server) authorized(h http.Header) bool {

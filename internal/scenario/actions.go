@@ -45,6 +45,7 @@ func action(w *world, a []string) error {
 			Command   string            `json:"command"`
 			Arguments []json.RawMessage `json:"arguments"`
 		} `json:"command"`
+		Edit json.RawMessage `json:"edit"`
 	}
 	err := w.call("textDocument/codeAction", map[string]any{
 		"textDocument": map[string]string{"uri": w.ed.URI(w.path(a[0]))},
@@ -57,11 +58,14 @@ func action(w *world, a []string) error {
 	var titles []string
 	for _, o := range offered {
 		titles = append(titles, o.Title)
+		if strings.Contains(o.Title, a[2]) && len(o.Edit) > 0 {
+			return w.ed.Apply(o.Edit)
+		}
 		if strings.Contains(o.Title, a[2]) && o.Command != nil {
 			return w.call("workspace/executeCommand", map[string]any{"command": o.Command.Command, "arguments": o.Command.Arguments}, nil)
 		}
 	}
-	return fmt.Errorf("no action %q with a command among %q", a[2], titles)
+	return fmt.Errorf("no action %q with a command or an edit among %q", a[2], titles)
 }
 
 // second sends another prompt to the session that is running a turn.

@@ -124,6 +124,8 @@ func (w *world) ask(background bool, args []word) error {
 	prompt := "Please go on."
 	if w.a.File("script.yaml") != "" && len(args) == 1 {
 		prompt = args[0].text
+	} else if len(args) > 1 && args[0].text == "prompt" {
+		prompt = args[1].text
 	}
 	a, err := w.begin(prompt)
 	if err != nil {

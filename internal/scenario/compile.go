@@ -20,6 +20,7 @@ import (
 //	ask QUESTION
 //	call TOOL JSON
 //	say TEXT
+//	prompt TEXT                                first of all: what the person says
 //	hold NAME                                  before the step that follows
 //	rest                                       what a cancelled ask has left
 //
@@ -51,11 +52,16 @@ func compile(steps []word, session int) ([]entry, error) {
 	}
 	var out []entry
 	hold := ""
-	for _, step := range cut(steps, ";") {
+	for i, step := range cut(steps, ";") {
 		if len(step) == 0 {
 			return nil, fmt.Errorf("an empty step")
 		}
 		switch step[0].text {
+		case "prompt":
+			if len(step) != 2 || i != 0 {
+				return nil, fmt.Errorf("prompt TEXT, as the first step")
+			}
+			continue
 		case "hold":
 			if len(step) != 2 {
 				return nil, fmt.Errorf("hold NAME")

@@ -18,14 +18,17 @@
 //	-- rates.py --
 //	rate = 1
 //
+// A file "reflect" holds the model's answers to reflections, one a line.
+//
 // What stands after ask is what the model will do (compile.go lists it); the
 // runner makes the script provider's file from all of them before the server
-// starts. With a script.yaml in the archive, ask takes the prompt's text instead.
+// starts. With a script.yaml in the archive, ask takes the prompt's text instead;
+// %W in it is the directory around the workspace.
 //
 // Nothing sleeps. Order between the model and everybody else is made by holds:
 // "hold NAME" among the model's steps stops it there until "release NAME", and
 // "held NAME" waits until it has stopped. All other commands that observe wait
 // for a message of the server, with a deadline.
 //
-// commands.go lists the commands, want.go what can be wanted.
+// commands.go lists the commands, want.go and want_memory.go what can be wanted.
 package scenario

@@ -95,6 +95,8 @@ type world struct {
 	reviewed bool // a want looked at how the last ask stopped
 	undone   json.RawMessage
 	saveErr  error
+	printed  string // by the last cli, or the answer of the last rpc
+	marks    map[string]string
 }
 
 // session is an agent session of the server.
@@ -119,7 +121,7 @@ func newWorld(ctx context.Context, c Config, a *Archive, lines []line) (*world, 
 		}
 	}
 	for _, f := range a.Files {
-		if f.Name == "script" || f.Name == "settings.toml" || strings.HasSuffix(f.Name, "script.yaml") {
+		if f.Name == "script" || f.Name == "settings.toml" || f.Name == "reflect" || strings.HasSuffix(f.Name, "script.yaml") {
 			continue
 		}
 		path := filepath.Join(w.root, filepath.FromSlash(f.Name))
@@ -171,27 +173,37 @@ func (w *world) server() error {
 	return w.start("script.yaml")
 }
 
-// start writes the script of the asks up to the next restart, and starts a
-// server that plays it.
-func (w *world) start(script string) error {
+// configure writes the script of the asks up to the next restart, and the
+// settings that name it.
+func (w *world) configure(script string) error {
 	text := w.a.File(script)
 	if text == "" {
 		entries, err := w.script()
 		if err != nil {
 			return err
 		}
-		raw, err := json.MarshalIndent(map[string]any{"turns": entries}, "", "  ") // JSON is YAML
+		play := map[string]any{"turns": entries, "record": w.requests()}
+		if lessons := strings.TrimSpace(w.a.File("reflect")); lessons != "" {
+			play["reflect"] = strings.Split(lessons, "\n")
+		}
+		raw, err := json.MarshalIndent(play, "", "  ") // JSON is YAML
 		if err != nil {
 			return err
 		}
 		text = string(raw)
 	}
+	text = strings.ReplaceAll(text, "%W", filepath.Dir(w.root))
 	path := filepath.Join(filepath.Dir(w.root), "script.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
 	settings := fmt.Sprintf("[model]\nprovider = \"script\"\nscript = %q\n\n%s", path, w.a.File("settings.toml"))
-	if err := os.WriteFile(filepath.Join(w.state, "settings.toml"), []byte(settings), 0o600); err != nil {
+	return os.WriteFile(filepath.Join(w.state, "settings.toml"), []byte(settings), 0o600)
+}
+
+// start starts a server that plays the script.
+func (w *world) start(script string) error {
+	if err := w.configure(script); err != nil {
 		return err
 	}
 	command := fakeeditor.Command{Path: w.c.Bin, Args: w.args, Env: w.env, Dir: w.root}

@@ -20,6 +20,9 @@ type Script struct {
 	// PaceMS is how long the stream rests between two pieces, so that a person
 	// can watch; 0 streams at once.
 	PaceMS int `yaml:"pace_ms"`
+	// Record is a file that every request is added to as it arrives, one JSON
+	// object a line: purpose, session, body. Empty records nothing.
+	Record string `yaml:"record"`
 }
 
 // Entry is one answer of the model.
