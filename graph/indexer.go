@@ -137,6 +137,7 @@ func (x *indexer) run(ctx context.Context) {
 	tick := time.NewTicker(reconcileEvery)
 	defer tick.Stop()
 	limited := false
+	x.wake() // the first pass waits for nobody
 	for {
 		select {
 		case <-ctx.Done():
