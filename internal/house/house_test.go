@@ -168,6 +168,7 @@ var mayRead = map[string]string{
 	"agent/tools/custom.go":        "names of .stella/tools; definitions are configuration",
 	"agent/tools/process_linux.go": "/proc, to find what a command left running",
 	"agent/model/script":           "the script that the user named",
+	"agent/model/scripted.go":      "writes the record that the script asks for",
 	"contextengine/files":          "memories and rules below .stella, its own files",
 	"contextengine/reflect.go":     "its own log of reflections",
 	"contextengine/taxonomy.go":    "names of directories, for domains",
