@@ -47,6 +47,8 @@ type Options struct {
 	// Record is the durable work record; nil keeps sessions for the life of the
 	// process only.
 	Record Record
+	// Home is $STELLA_HOME, which no session may write to.
+	Home string
 	// Tell puts a message before the human, outside any session; nil drops it.
 	Tell func(message string)
 	// Log gets neither prompts, file contents nor keys. Nil discards.

@@ -103,7 +103,8 @@ func (m *Manager) open(ctx context.Context, o StartOptions, as opening, brain mo
 	s.guard = m.o.Guard.Session(s.id, root)
 	s.hooks = &tools.Hooks{Settings: func() []config.Hook { return m.o.Settings().Hooks }, Trusted: m.o.Trusted, Root: root}
 	rules, _ := m.o.Context.(tools.Denier)
-	s.tools = tools.NewRegistry(tools.Options{Permissions: m.perm, Rules: rules, Hooks: s.hooks, Log: m.o.Log})
+	s.tools = tools.NewRegistry(tools.Options{Permissions: m.perm, Rules: rules, Hooks: s.hooks, Log: m.o.Log,
+		Protect: tools.Protect(m.o.Workspace, root, m.o.Home)})
 	builtin := tools.Builtin(tools.BuiltinOptions{Workspace: m.o.Workspace, Diagnostics: m.o.Client.Diagnostics})
 	if m.o.Context != nil {
 		builtin = append(builtin, m.o.Context.Tools(s.id)...)

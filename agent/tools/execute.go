@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -226,6 +227,14 @@ func (r *Registry) permit(ctx context.Context, env Env, p *pending) string {
 		if len(p.previews) > 0 {
 			need.Question = writeQuestion(p.previews)
 		}
+	}
+	forbidden, consent := r.protected(p)
+	if forbidden != "" {
+		return forbidden
+	}
+	if consent != "" {
+		need.Ask, need.Rule = true, ""
+		need.Question.Detail = strings.TrimSpace(consent + "\n" + need.Question.Detail)
 	}
 	switch verdict := r.o.Hooks.preTool(ctx, env, p.call, p.paths()); verdict.Decision {
 	case "deny":

@@ -36,6 +36,7 @@ type Options struct {
 	Permissions *Permissions
 	Rules       Denier
 	Hooks       *Hooks
+	Protect     Protector
 	Log         *slog.Logger
 }
 

@@ -81,7 +81,7 @@ type Graph struct {
 }
 
 type Permissions struct {
-	Write   string   `toml:"write" json:"write" values:"deny|ask|allow" doc:"Writing files inside the workspace. The guard stands before it in any case."`
+	Write   string   `toml:"write" json:"write" values:"deny|ask|allow" doc:"Writing files inside the workspace. The guard stands before it in any case. Files under .stella and .git are asked about whatever stands here, and $STELLA_HOME is never written to: a session cannot give itself more than it has."`
 	Command string   `toml:"command" json:"command" values:"deny|ask|allow" doc:"Running commands."`
 	Network string   `toml:"network" json:"network" values:"deny|ask|allow" doc:"Reaching the network."`
 	MCP     string   `toml:"mcp" json:"mcp" values:"deny|ask|allow" doc:"Calling tools of MCP servers that may change something."`

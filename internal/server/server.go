@@ -125,6 +125,7 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	})
 	p.manager = agent.NewManager(agent.Options{
 		Record:    p.record,
+		Home:      o.Home,
 		Tell:      op.Tell,
 		Context:   p.memory,
 		Graph:     graphTool{p.graph},

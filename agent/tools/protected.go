@@ -1,0 +1,66 @@
+package tools
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/stella-ls/stella-ls/internal/workspace"
+)
+
+// Protector says of a path, as a call spells it, whether writing there would
+// give a session more than it has: forbidden says why it is never done, consent
+// why a person must agree whatever the settings allow. Both are empty for all
+// other paths.
+type Protector func(spelled string) (forbidden, consent string)
+
+// Protect is the Protector of a session that works in root. home is $STELLA_HOME:
+// the user's own settings, trust and records. Below the workspace, .stella holds
+// hooks, tools, servers and rules that forbid, and .git holds hooks and commands
+// that git runs.
+func Protect(ws *workspace.Workspace, root, home string) Protector {
+	if canonical, err := ws.Resolve("", home); err == nil {
+		home = string(canonical.Path)
+	}
+	return func(spelled string) (forbidden, consent string) {
+		name, err := ws.Resolve(root, spelled)
+		if err != nil {
+			return "", "" // no path of ours: the tool's own affair
+		}
+		for _, p := range []string{string(name.Path), name.Link} {
+			if home != "" && within(home, p) {
+				return name.Display + " lies in stella-ls's own state directory; no session writes there", ""
+			}
+			for _, element := range strings.Split(filepath.ToSlash(p), "/") {
+				switch strings.ToLower(element) {
+				case ".stella":
+					consent = name.Display + " is part of what tells stella-ls what to run here and what not to do."
+				case ".git":
+					consent = name.Display + " is git's own, and git runs commands that stand there."
+				}
+			}
+		}
+		return "", consent
+	}
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// protected asks the Protector about all that a call would write.
+func (r *Registry) protected(p *pending) (forbidden, consent string) {
+	if r.o.Protect == nil || p.entry.spec.Effect == Reads {
+		return "", ""
+	}
+	for _, path := range p.paths() {
+		f, c := r.o.Protect(path)
+		if f != "" {
+			return f, ""
+		}
+		if c != "" {
+			consent = c
+		}
+	}
+	return "", consent
+}
