@@ -70,9 +70,17 @@ func shortened(p model.Part) model.Part {
 // contextSize estimates the tokens of the next request: what the provider
 // counted last, and what came since; or all of it, estimated.
 func (t *turn) contextSize(log []entry) int64 {
-	if t.lastSize > 0 && t.sizedAt <= len(log) {
-		return t.lastSize + estimate(log[t.sizedAt:])
+	var size int64
+	var at int
+	_ = t.s.do(func(st *state) { size, at = st.size, st.sizedAt })
+	if size > 0 && at <= len(log) {
+		return size + estimate(log[at:])
 	}
+	return t.estimated(log)
+}
+
+// estimated is all of the next request by estimate.
+func (t *turn) estimated(log []entry) int64 {
 	return int64(float64(len(t.s.prefix)+len(t.recall.Text))/bytesPerToken) + estimate(log)
 }
 
@@ -95,14 +103,16 @@ func (t *turn) compact() {
 	if size < t.s.m.compactAt {
 		return
 	}
-	c := compaction{log: log, turn: t.n, over: size - t.s.m.compactTo, paths: map[workspace.Path]bool{}}
+	// What is taken out is counted by estimate, so the aim is too: a text may have
+	// more tokens a byte than the estimate has, and all of it would be dropped.
+	over := float64(size-t.s.m.compactTo) / float64(size) * float64(t.estimated(log))
+	c := compaction{log: log, turn: t.n, over: int64(over), paths: map[workspace.Path]bool{}}
 	c.shorten()
 	c.drop()
 	if c.parts == 0 && c.dropped == 0 {
 		return
 	}
-	t.lastSize, t.sizedAt = 0, 0
-	_ = t.s.do(func(st *state) { st.log = c.log })
+	_ = t.s.do(func(st *state) { st.log, st.size, st.sizedAt = c.log, 0, 0 })
 	var left []workspace.Path
 	for p := range c.paths {
 		left = append(left, p)

@@ -18,9 +18,17 @@ func (m *Manager) mcp(root string) *tools.MCP {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.servers[root] == nil {
-		m.servers[root] = tools.NewMCP(m.o.Workspace, root, m.o.Log, m.report)
+		servers := tools.NewMCP(m.o.Workspace, root, m.o.Log, m.report)
+		servers.Reach = m.reach
+		m.servers[root] = servers
 	}
 	return m.servers[root]
+}
+
+// reach asks whether an MCP server on another machine may be spoken to. The
+// servers belong to the folder, so no session is named.
+func (m *Manager) reach(ctx context.Context, server, host string) string {
+	return m.perm.Decide(ctx, tools.Env{Ask: m.o.Client}, tools.ReachNeed(server, host))
 }
 
 // report puts a sentence before people, in the sessions that run, or else at

@@ -56,6 +56,10 @@ type state struct {
 	steps   int // of the whole session; refusals name them
 	usage   model.Usage
 	log     []entry
+	// size is what the provider counted for the newest request and its answer, in
+	// tokens, when log had sizedAt messages; 0 when nothing was counted.
+	size    int64
+	sizedAt int
 	turn    *turn    // the running one
 	steer   []Prompt // waiting for the next step boundary
 	// said are notices that wait for the next turn.
@@ -118,7 +122,9 @@ func (m *Manager) open(ctx context.Context, o StartOptions, as opening, brain mo
 		s.early = append(s.early, p.Error())
 	}
 	if m.o.Trusted() {
-		m.mcp(root).Settle(ctx, mcpSettle)
+		servers := m.mcp(root)
+		servers.Settle(ctx, mcpSettle)
+		s.early = append(s.early, servers.Troubles()...)
 		if err := s.hooks.Session(ctx, "session_start", s.id); err != nil {
 			s.early = append(s.early, secret.Mask(err.Error()))
 		}

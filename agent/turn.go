@@ -53,9 +53,7 @@ type turn struct {
 	started  time.Time
 	answer   string // the last text of the model
 	resumed  bool   // it goes on where a crash ended it
-	unpriced bool   // the missing price was reported
-	lastSize int64
-	sizedAt  int // length of the transcript that lastSize counts
+	unheld   bool   // a limit that cannot be held was reported
 }
 
 // run is the whole turn. Whatever happens in it, the session is usable after.
@@ -178,10 +176,10 @@ func (t *turn) limit() (Stop, string) {
 	}
 	var session model.Usage
 	_ = t.s.do(func(st *state) { session = st.usage })
-	why, unpriced := overBudget(budget, t.usage, session)
-	if unpriced && !t.unpriced {
-		t.unpriced = true
-		t.notice("no price is known for " + t.s.brain.Name() + ", so the limit in USD cannot be held; set budget.turn_tokens or budget.session_tokens")
+	why, unheld := overBudget(budget, t.usage, session)
+	if t.steps > 0 && unheld != "" && !t.unheld {
+		t.unheld = true
+		t.notice(t.s.brain.Name() + ": " + unheld)
 	}
 	return StopBudget, why
 }
@@ -240,11 +238,10 @@ func (t *turn) callModel() (model.Response, error) {
 
 // account adds a response's usage to the turn's and the session's.
 func (t *turn) account(resp model.Response) {
-	u := priced(t.s.brain.Name(), resp.Usage)
+	u := resp.Usage
 	t.usage = addUsage(t.usage, u)
 	_ = t.s.do(func(st *state) { st.usage = addUsage(st.usage, u) })
 	if reported(u) {
-		t.lastSize = tokens(u)
 		total := t.usage
 		t.update(Update{Kind: UpdateUsage, Usage: &total})
 	}
@@ -275,7 +272,9 @@ func (t *turn) keepAnswer(resp model.Response) []tools.Call {
 		return nil // an empty message is not valid in a request
 	}
 	t.s.append(entry{kind: fromModel, turn: t.n, step: t.step, msg: model.Message{Role: model.Assistant, Parts: parts}})
-	_ = t.s.do(func(st *state) { t.sizedAt = len(st.log) })
+	if reported(resp.Usage) {
+		_ = t.s.do(func(st *state) { st.size, st.sizedAt = tokens(resp.Usage), len(st.log) })
+	}
 	var calls []tools.Call
 	for _, p := range parts {
 		if p.Kind == model.ToolCallPart {

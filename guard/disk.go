@@ -25,6 +25,8 @@ type diskCommitter interface {
 	// keep stores content that a change is about to take away, durably.
 	keep(n workspace.Name, why string, content []byte, mode fs.FileMode) error
 	recover(ctx context.Context) ([]string, error)
+	// quiet waits until no temporary of the engine is in the workspace.
+	quiet(ctx context.Context)
 	close(ctx context.Context) error
 }
 

@@ -77,6 +77,8 @@ func (e engine) recover(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
+func (e engine) quiet(ctx context.Context) { e.e.Quiet(ctx) }
+
 func (e engine) close(ctx context.Context) error { return e.e.Close(ctx) }
 
 // adapt turns the engine's errors into the few that a task tells apart.

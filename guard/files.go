@@ -143,6 +143,18 @@ func (s *Session) Bracket(ctx context.Context, detail string) func(context.Conte
 	}
 }
 
+// quietTime bounds Quiet: past it a late writer keeps a displaced file in use.
+const quietTime = 3 * time.Second
+
+// Quiet returns when no displaced file of an earlier write stands in the
+// workspace any more, which takes a second: a program that is started now could
+// list it, and a "git add -A" right after an edit would commit it.
+func (s *Session) Quiet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, quietTime)
+	defer cancel()
+	s.g.disk.quiet(ctx)
+}
+
 // movedDuring names what happened to one file while a tool ran.
 func (s *Session) movedDuring(ctx context.Context, was workspace.File, detail string) (Guarded, bool) {
 	ws, p := s.g.ws, was.Name.Path

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stella-ls/stella-ls/guard/commit"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/process"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -90,18 +90,16 @@ func runFormatter(ctx context.Context, argv []string, n workspace.Name, in []byt
 			args[i] = strings.ReplaceAll(args[i], "{path}", temp)
 		}
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = existingDir(n)
-	cmd.Env = append(os.Environ(), "STELLA_TARGET="+string(n.Path))
-	cmd.WaitDelay = time.Second
-	ownGroup(cmd)
 	var stdout, stderr limited
 	stdout.max, stderr.max = maxFormatted, 4<<10
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if !onFile {
-		cmd.Stdin = bytes.NewReader(in)
+	run := process.Command{
+		Argv: args, Dir: existingDir(n), Env: []string{"STELLA_TARGET=" + string(n.Path)},
+		Stdout: &stdout, Stderr: &stderr,
 	}
-	if err := cmd.Run(); err != nil {
+	if !onFile {
+		run.Stdin = in
+	}
+	if err := process.Check(ctx, run); err != nil {
 		if ctx.Err() == context.DeadlineExceeded {
 			return nil, fmt.Errorf("it did not end within %s", formatTimeout)
 		}

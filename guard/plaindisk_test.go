@@ -97,4 +97,5 @@ func (d plainDisk) move(_ context.Context, n workspace.Name, expect workspace.Di
 
 func (plainDisk) keep(workspace.Name, string, []byte, fs.FileMode) error { return nil }
 func (plainDisk) recover(context.Context) ([]string, error)              { return nil, nil }
+func (plainDisk) quiet(context.Context)                                  {}
 func (plainDisk) close(context.Context) error                            { return nil }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -91,6 +92,67 @@ func (p endpoint) hint(status int, message string) string {
 	return ""
 }
 
+// errorIn reads an error object or text, {"error": ...}, and the HTTP status that
+// its code is, 0 when it is none.
+func errorIn(data []byte) (status int, message string, ok bool) {
+	var in struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(data, &in) != nil || len(in.Error) == 0 {
+		return 0, "", false
+	}
+	var o struct {
+		Message string          `json:"message"`
+		Code    json.RawMessage `json:"code"`
+	}
+	if json.Unmarshal(in.Error, &message) != nil {
+		if json.Unmarshal(in.Error, &o) != nil || o.Message == "" {
+			return 0, "", false
+		}
+		message = o.Message
+	}
+	if json.Unmarshal(o.Code, &status) != nil || status < 400 || status >= 600 {
+		status = 0
+	}
+	return status, message, message != ""
+}
+
+// plainError words a body without an error object: vLLM and others put the
+// message at the top, FastAPI calls it detail, and proxies answer in prose.
+func plainError(body []byte) string {
+	if _, message, ok := errorIn(body); ok {
+		return message
+	}
+	var o struct {
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &o) == nil {
+		var text string
+		switch {
+		case o.Message != "":
+			return o.Message
+		case json.Unmarshal(o.Detail, &text) == nil && text != "":
+			return text
+		case len(o.Detail) > 0:
+			return string(o.Detail)
+		}
+	}
+	return string(body)
+}
+
+// notAStream words an answer of HTTP 200 that is no stream: a web page, or a
+// gateway's error in the dress of a success.
+func (p endpoint) notAStream(err *notStreamError) *failure {
+	switch status, message, ok := errorIn([]byte(err.body)); {
+	case status != 0:
+		return p.httpStatus(status, http.Header{}, message)
+	case ok:
+		return p.failure(0, "the server answered with an error: "+message, "")
+	}
+	return p.failure(0, err.Error(), "check model.base_url: it must name the API, usually ending in /v1 for OpenAI-compatible servers")
+}
+
 // transport words an error below HTTP. cause is the attempt's own reason for
 // having been cancelled, if it was.
 func (p endpoint) transport(err, cause error) *failure {
@@ -105,7 +167,7 @@ func (p endpoint) transport(err, cause error) *failure {
 	case errors.Is(cause, errIdle):
 		f = p.dropped("the answer stopped in the middle and nothing more came")
 	case errors.As(err, &notStream):
-		f = p.failure(0, notStream.Error(), "check model.base_url: it must name the API, usually ending in /v1 for OpenAI-compatible servers")
+		f = p.notAStream(notStream)
 	case errors.As(err, &dns):
 		f = p.failure(0, "cannot find "+dns.Name, "check the network and model.base_url")
 		f.retry = dns.IsTemporary || dns.IsTimeout

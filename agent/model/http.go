@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -115,12 +116,34 @@ func (w watched) RoundTrip(req *http.Request) (*http.Response, error) {
 		return res, nil
 	}
 	res.Body = &watchedBody{res.Body, a}
+	if res.StatusCode >= 400 {
+		return inObjectForm(res), nil
+	}
 	if kind := res.Header.Get("Content-Type"); res.StatusCode == http.StatusOK && !streams(kind) {
-		b, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // what can be read is quoted
+		b, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // what can be read is quoted
 		_ = res.Body.Close()
 		return nil, &notStreamError{kind, string(b)}
 	}
 	return res, nil
+}
+
+// inObjectForm turns {"error": "text"} into the {"error": {"message": "text"}}
+// that the SDKs can read: with the former they lose the status and the text.
+func inObjectForm(res *http.Response) *http.Response {
+	const most = 64 << 10
+	body, _ := io.ReadAll(io.LimitReader(res.Body, most)) // what can be read is quoted
+	_ = res.Body.Close()
+	var in struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &in) == nil && in.Error != "" {
+		if raw, err := json.Marshal(map[string]any{"error": map[string]string{"message": in.Error}}); err == nil {
+			body = raw
+		}
+	}
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	res.Header.Del("Content-Length")
+	return res
 }
 
 // streams reports whether a content type can be a stream of events; some

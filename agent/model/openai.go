@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -133,7 +134,8 @@ func (m *openaiModel) classify(ctx context.Context, err error) *failure {
 	if errors.As(err, &api) && api.Response != nil {
 		message := api.Message
 		if message == "" {
-			message = api.RawJSON()
+			body, _ := io.ReadAll(io.LimitReader(api.Response.Body, 4<<10)) // the SDK kept it; what can be read is quoted
+			message = plainError(body)
 		}
 		return m.endpoint.httpStatus(api.StatusCode, api.Response.Header, message)
 	}
@@ -151,19 +153,11 @@ func (m *openaiModel) classify(ctx context.Context, err error) *failure {
 // broken words an error that came inside a stream, with its code if that is an
 // HTTP status (OpenRouter and others).
 func (m *openaiModel) broken(data []byte) *failure {
-	var in struct {
-		Error json.RawMessage `json:"error"`
+	status, message, ok := errorIn(data)
+	if !ok {
+		message = string(data)
 	}
-	var o struct {
-		Message string          `json:"message"`
-		Code    json.RawMessage `json:"code"`
-	}
-	message := string(data)
-	if json.Unmarshal(data, &in) == nil && json.Unmarshal(in.Error, &o) == nil && o.Message != "" {
-		message = o.Message
-	}
-	var status int
-	if json.Unmarshal(o.Code, &status) == nil && status >= 400 && status < 600 {
+	if status != 0 {
 		return m.endpoint.httpStatus(status, http.Header{}, message)
 	}
 	return m.endpoint.dropped("the server broke off: " + message)

@@ -84,6 +84,10 @@ func (a *openaiAnswer) takeUsage(c openai.ChatCompletionChunk) {
 		a.usage.Input = &input
 	}
 	reported(&a.usage.Output, u.CompletionTokens, u.JSON.CompletionTokens.Valid())
+	var cost float64
+	if f, ok := u.JSON.ExtraFields["cost"]; ok && json.Unmarshal([]byte(f.Raw()), &cost) == nil && cost > 0 {
+		a.usage.USD = &cost // OpenRouter, in USD
+	}
 }
 
 func (a *openaiAnswer) call(piece openai.ChatCompletionChunkChoiceDeltaToolCall) {

@@ -19,7 +19,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 
 // Habits of servers that call themselves compatible: none may mix up calls.
 func TestQuirks(t *testing.T) {
-	for _, quirks := range []string{"reasoning", "whole-calls", "no-id", "no-index", "index-zero", "index-one", "repeat-head", "null-name", "finish-stop", "finish-function-call",
+	for _, quirks := range []string{"reasoning", "whole-calls", "no-id", "no-index", "index-zero", "index-one", "repeat-head", "null-name", "null-content", "cost", "finish-stop", "finish-function-call",
 		"no-finish", "no-usage", "no-done", "whole-calls, no-id", "whole-calls, no-index", "whole-calls, index-zero, no-id", "index-zero, repeat-head", "no-index, no-id", "no-id, index-zero"} {
 		t.Run(quirks, func(t *testing.T) {
 			f := start(t, "openai", `turns: [{thinking: hm, text: so, calls: [{tool: a, input: {x: "1234567890"}}, {tool: a, input: {x: two, y: "12345678901234567890"}}, {tool: b}], usage: {input: 5, output: 6}, wire: {delta: 4, quirks: [`+quirks+`]}}]`)
@@ -39,6 +39,9 @@ func TestQuirks(t *testing.T) {
 				t.Errorf("stop %q, thinking %q", r.Stop, f.said(EventThinking))
 			}
 			if (r.Usage.Input == nil) != (quirks == "no-usage") || r.Usage.CacheRead != nil {
+				t.Errorf("usage %s", show(r.Usage))
+			}
+			if (r.Usage.USD != nil) != (quirks == "cost") {
 				t.Errorf("usage %s", show(r.Usage))
 			}
 		})
@@ -99,6 +102,47 @@ func TestDialect(t *testing.T) {
 	}
 	if len(bodies) != 5 || !strings.Contains(bodies[4], `"max_completion_tokens":16000`) {
 		t.Errorf("%d requests, the last %s", len(bodies), bodies[len(bodies)-1])
+	}
+}
+
+// Gateways answer errors with HTTP 200 and a body that says otherwise.
+func TestErrorInASuccess(t *testing.T) {
+	each(t, func(t *testing.T, provider string) {
+		f := start(t, provider, `turns: [{text: fine, fault: {status: 200, body: '{"error":{"message":"slow down","code":429}}'}}]`)
+		if r := f.must(t); r.Message.Parts[0].Text != "fine" || !strings.Contains(f.said(EventRetry), "HTTP 429: slow down") {
+			t.Errorf("%+v, told %q", r, f.said(EventRetry))
+		}
+		for body, want := range map[string]string{
+			`{"error":{"message":"no such model","code":"model_not_found"}}`: "no such model",
+			`{"error":"model requires more system memory"}`:                  "requires more system memory",
+			`{"error":{"message":"out of credits","code":402}}`:              "HTTP 402: out of credits",
+		} {
+			f = start(t, provider, `turns: [{text: fine, fault: {status: 200, body: '`+body+`'}}]`)
+			_, err := f.call(t)
+			if e := modelError(t, err); !strings.Contains(e.Message, want) || strings.Contains(e.Hint, "base_url") {
+				t.Errorf("%s: %v (%s)", body, e, e.Hint)
+			}
+		}
+	})
+}
+
+// The shapes of errors that are not OpenAI's own.
+func TestForeignErrors(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"object":"error","message":"too many tokens","code":400}`: "HTTP 400: too many tokens",
+		`{"detail":"not found here"}`:                               "HTTP 400: not found here",
+		`{"detail":[{"loc":["body"],"msg":"field required"}]}`:      "field required",
+		`{"error":"model 'x' not found"}`:                           "model 'x' not found",
+		`upstream connect error`:                                    "upstream connect error",
+	} {
+		srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(400)
+			io.WriteString(w, body)
+		})
+		_, err := NewOpenAI(Config{Model: "m", BaseURL: srv}).Stream(t.Context(), Request{Messages: []Message{said("x")}}, func(Event) {})
+		if e := modelError(t, err); !strings.Contains(e.Message, want) {
+			t.Errorf("%s: %v", body, e)
+		}
 	}
 }
 

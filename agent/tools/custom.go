@@ -15,6 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/process"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -158,7 +159,7 @@ type customObject struct {
 }
 
 func (t *customTool) Run(ctx context.Context, env Env, call Call) (Result, error) {
-	out, err := runProcess(ctx, process{Argv: t.spec.Command, Dir: env.Root, Stdin: call.Input, Timeout: t.timeout(), Split: true})
+	out, err := process.Run(ctx, process.Command{Argv: t.spec.Command, Dir: env.Root, Stdin: call.Input, Timeout: t.timeout(), Split: true})
 	if err != nil {
 		return Result{}, err
 	}

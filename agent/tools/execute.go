@@ -166,6 +166,7 @@ func (r *Registry) run(ctx context.Context, env Env, p *pending) Result {
 	defer cancel()
 	after := func(context.Context) []guard.Guarded { return nil }
 	if p.entry.spec.Effect == Opaque && env.Guard != nil {
+		env.Guard.Quiet(limited)
 		after = env.Guard.Bracket(ctx, bracketDetail(p))
 	}
 	res, err := p.entry.tool.Run(limited, env, p.call)
@@ -178,6 +179,11 @@ func (r *Registry) run(ctx context.Context, env Env, p *pending) Result {
 		res = Failed("timed_out", "", fmt.Sprintf("%s gave no result within %s", p.call.Tool, limit), "")
 	case err != nil:
 		res = Failed("error", "", fmt.Sprintf("%s failed: %v", p.call.Tool, err), "")
+	}
+	if c, ok := p.entry.tool.(interface{ Caught([]guard.Guarded) string }); ok {
+		if told := c.Caught(changed); told != "" {
+			env.notice(told)
+		}
 	}
 	return r.finish(ctx, env, p, withChanged(res, changed))
 }

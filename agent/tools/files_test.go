@@ -206,6 +206,9 @@ func TestNothingLeavesTheWorkspace(t *testing.T) {
 	if err := os.Symlink(out, filepath.Join(b.root, "out")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(filepath.Join(out, "x.txt"), filepath.Join(b.root, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
 	b.write("a.txt", "a\n")
 	base := b.read("a.txt")
 	for _, path := range []string{"out/x.txt", "../x.txt", filepath.Join(out, "x.txt"), b.root + "2/x.txt"} {
@@ -226,8 +229,11 @@ func TestNothingLeavesTheWorkspace(t *testing.T) {
 			}
 		}
 	}
-	if r := b.call("search_text", in{"pattern": "outside"}); strings.Contains(r.Body, "x.txt") {
+	if r := b.call("search_text", in{"pattern": "outside"}); strings.Contains(r.Body, "x.txt") || strings.Contains(r.Body, "link.txt") {
 		t.Errorf("the search followed the link: %s", r.Body)
+	}
+	if r := b.call("list_files", in{}); strings.Contains(r.Body, out) || !strings.Contains(r.Body, "2 links not shown") {
+		t.Errorf("the list has what is outside: %s", r.Body)
 	}
 	if got, _ := os.ReadFile(filepath.Join(out, "x.txt")); string(got) != "outside\n" || b.disk("a.txt") != "a\n" {
 		t.Error("something was written")

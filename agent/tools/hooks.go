@@ -10,6 +10,7 @@ import (
 
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/process"
 )
 
 // Hooks are the user's own commands around tool calls and sessions. They get
@@ -59,16 +60,16 @@ func (h *Hooks) matching(event, tool string) []config.Hook {
 
 func (h *Hooks) none(event, tool string) bool { return len(h.matching(event, tool)) == 0 }
 
-func (h *Hooks) start(ctx context.Context, hook config.Hook, in hookInput) (execResult, error) {
+func (h *Hooks) start(ctx context.Context, hook config.Hook, in hookInput) (process.Result, error) {
 	input, err := json.Marshal(in)
 	if err != nil {
-		return execResult{}, err
+		return process.Result{}, err
 	}
 	timeout := hook.Timeout.Duration
 	if timeout <= 0 {
 		timeout = hookTimeout
 	}
-	return runProcess(ctx, process{Argv: hook.Command, Dir: h.Root, Stdin: input, Timeout: timeout, Split: true})
+	return process.Run(ctx, process.Command{Argv: hook.Command, Dir: h.Root, Stdin: input, Timeout: timeout, Split: true})
 }
 
 // preTool asks the pre_tool hooks in order; the first that does not allow wins.
@@ -121,8 +122,13 @@ func (h *Hooks) postWrite(ctx context.Context, env Env, call Call, own []guard.R
 			*res = withChanged(*res, after(context.WithoutCancel(ctx)))
 			if err != nil || out.Exit != 0 || out.TimedOut {
 				why := bounded(strings.TrimSpace(out.Stderr+out.Output), 500)
-				if err != nil {
+				switch {
+				case err != nil:
 					why = err.Error()
+				case out.TimedOut:
+					why = strings.TrimSuffix("it did not end in time and was ended: "+why, ": ")
+				case why == "":
+					why = fmt.Sprintf("it ended with exit %d", out.Exit)
 				}
 				res.Body = strings.TrimSpace(res.Body + "\n\nThe post_write hook " + name + " failed; the change stays: " + why)
 				noteHookError(res, name+": "+why)
@@ -146,7 +152,10 @@ func (h *Hooks) Session(ctx context.Context, event, session string) error {
 		if err != nil {
 			return fmt.Errorf("%s hook %s: %w", event, strings.Join(hook.Command, " "), err)
 		}
-		if out.Exit != 0 || out.TimedOut {
+		switch {
+		case out.TimedOut:
+			return fmt.Errorf("%s hook %s did not end in time and was ended", event, strings.Join(hook.Command, " "))
+		case out.Exit != 0:
 			return fmt.Errorf("%s hook %s failed (exit %d)", event, strings.Join(hook.Command, " "), out.Exit)
 		}
 	}

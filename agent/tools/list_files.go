@@ -64,6 +64,9 @@ func (t listFiles) Run(ctx context.Context, env Env, call Call) (Result, error) 
 	}
 	o := listObject{Status: guard.StatusOK, Count: len(shown), More: len(found.files) - len(shown), Cut: found.cut, Unreadable: found.unreadable}
 	head := fmt.Sprintf("%s, %d entries left out by ignore rules", plural(len(found.files), "file"), found.ignored)
+	if found.outside > 0 {
+		fmt.Fprintf(&b, "[%s not shown: they lead out of the workspace]\n", plural(found.outside, "link"))
+	}
 	if o.More > 0 {
 		fmt.Fprintf(&b, "[%d more; narrow it with path or glob, or raise limit]\n", o.More)
 	}

@@ -10,9 +10,11 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/stella-ls/stella-ls/internal/config"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -23,6 +25,7 @@ type mcpServer struct {
 	Env      map[string]string   `toml:"env"`
 	Headers  map[string]string   `toml:"headers"`
 	Disabled bool                `toml:"disabled"`
+	Timeout  config.Duration     `toml:"timeout"` // of one call; 0 is mcpCall
 	Paths    map[string][]string `toml:"paths"`
 }
 
@@ -72,6 +75,8 @@ func (s mcpServer) check(name string) error {
 		return errors.New("use 1 to 32 letters, digits, - and single _ in its name")
 	case (len(s.Command) > 0) == (s.URL != ""):
 		return errors.New("give either a command (a list) or a url")
+	case s.Timeout.Duration < 0 || s.Timeout.Duration > mcpCallMax:
+		return fmt.Errorf("timeout: from 1ms to %s, such as \"90s\"", mcpCallMax)
 	case s.URL != "":
 		u, err := url.Parse(os.Expand(s.URL, fromEnvironment))
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -79,6 +84,14 @@ func (s mcpServer) check(name string) error {
 		}
 	}
 	return nil
+}
+
+// callLimit bounds one call.
+func (s mcpServer) callLimit() time.Duration {
+	if s.Timeout.Duration == 0 {
+		return mcpCall
+	}
+	return s.Timeout.Duration
 }
 
 // fromEnvironment serves ${NAME} in env, headers and url, so that keys need not

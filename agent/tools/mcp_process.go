@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/stella-ls/stella-ls/internal/process"
 )
 
 // mcpLine bounds one message of a stdio server, in bytes.
@@ -23,24 +25,24 @@ type mcpProcess struct {
 	ended <-chan error
 	stdin io.WriteCloser
 	lines *jsonLines
-	errs  *middleCut
+	errs  *process.MiddleCut
 	once  sync.Once
 }
 
 // startMCP starts a stdio server.
 func startMCP(s mcpServer, dir string) (*mcpProcess, error) {
-	mark := fmt.Sprintf("%d.%d", os.Getpid(), runCounter.Add(1))
-	p := &mcpProcess{mark: mark, errs: newMiddleCut(1<<10, 3<<10)}
+	mark := process.Mark()
+	p := &mcpProcess{mark: mark, errs: process.NewMiddleCut(1<<10, 3<<10)}
 	p.cmd = exec.Command(s.Command[0], s.Command[1:]...)
 	p.cmd.Dir = dir
 	var extra []string
 	for _, k := range sortedNames(s.Env) {
 		extra = append(extra, k+"="+os.Expand(s.Env[k], fromEnvironment))
 	}
-	p.cmd.Env = commandEnv(extra, mark)
+	p.cmd.Env = process.Env(extra, mark)
 	p.cmd.Stderr = p.errs
-	p.cmd.WaitDelay = drainGrace
-	ownGroup(p.cmd)
+	p.cmd.WaitDelay = process.DrainGrace
+	process.OwnGroup(p.cmd)
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -48,7 +50,7 @@ func startMCP(s mcpServer, dir string) (*mcpProcess, error) {
 	read, write := io.Pipe()
 	p.cmd.Stdout = write
 	p.lines = &jsonLines{from: bufio.NewReaderSize(read, 64<<10), pipe: read}
-	if p.ended, err = startAndWait(p.cmd); err != nil {
+	if p.ended, err = process.Start(p.cmd); err != nil {
 		return nil, fmt.Errorf("could not be started: %w", err)
 	}
 	exited := make(chan error, 1)
@@ -68,18 +70,18 @@ func (p *mcpProcess) close() {
 		select {
 		case <-p.ended:
 		case <-time.After(300 * time.Millisecond):
-			killGroup(p.cmd, p.mark)
+			process.KillGroup(p.cmd, p.mark)
 			_ = p.lines.Close() // a copy into the pipe may be waiting for a reader
 			<-p.ended
 		}
-		killGroup(p.cmd, p.mark)
-		p.errs.close()
+		process.KillGroup(p.cmd, p.mark)
+		p.errs.Close()
 	})
 }
 
 // complaint is the end of what the server wrote to stderr.
 func (p *mcpProcess) complaint() string {
-	text, _ := p.errs.text()
+	text, _ := p.errs.Text()
 	return text
 }
 
@@ -89,6 +91,7 @@ type jsonLines struct {
 	from    *bufio.Reader
 	pipe    io.Closer
 	pending []byte
+	first   func() // called at the first line that is dropped; may be nil
 
 	mu      sync.Mutex // guards dropped
 	dropped int
@@ -101,9 +104,7 @@ func (j *jsonLines) Read(b []byte) (int, error) {
 			if (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
 				j.pending = append(trimmed, '\n')
 			} else {
-				j.mu.Lock()
-				j.dropped++
-				j.mu.Unlock()
+				j.drop()
 			}
 		}
 		if err != nil && len(j.pending) == 0 {
@@ -127,6 +128,16 @@ func (j *jsonLines) line() ([]byte, error) {
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
 		}
+	}
+}
+
+func (j *jsonLines) drop() {
+	j.mu.Lock()
+	j.dropped++
+	begins := j.dropped == 1
+	j.mu.Unlock()
+	if begins && j.first != nil {
+		j.first()
 	}
 }
 

@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stella-ls/stella-ls/guard"
+	"github.com/stella-ls/stella-ls/internal/process"
 )
 
 // mcpBody bounds a result of an MCP tool, in bytes.
@@ -22,10 +26,28 @@ type mcpTool struct {
 	readOnly bool // so the server says
 }
 
+// Caught is what people are told when a tool that says that it only reads was
+// running while a file changed. From then on it is asked about like any other.
+func (t *mcpTool) Caught(changed []guard.Guarded) string {
+	if !t.readOnly || t.link.distrusted(t.name) {
+		return ""
+	}
+	during := "during " + t.Detail(Call{})
+	for _, g := range changed {
+		if slices.Contains(g.ChangedBy, during) {
+			t.link.distrust(t.name)
+			return fmt.Sprintf("%s of the MCP server %s says that it only reads, but %s changed while it ran; from now on you are asked before it is called", t.name, t.link.name, g.Display)
+		}
+	}
+	return ""
+}
+
 func (t *mcpTool) Spec() Spec { return t.spec }
 
 // Limit is above the call's own, which says what happened.
-func (t *mcpTool) Limit() time.Duration { return mcpConnect + mcpCall + 10*time.Second }
+func (t *mcpTool) Limit() time.Duration {
+	return mcpConnect + t.link.server.callLimit() + mcpPing + 10*time.Second
+}
 
 func (t *mcpTool) Detail(Call) string { return "mcp " + t.link.name + "/" + t.name }
 
@@ -37,7 +59,7 @@ func (t *mcpTool) Need(_ context.Context, _ Env, call Call) Need {
 		Question: Question{Kind: "mcp", Title: fmt.Sprintf("Call %s of the MCP server %s?", t.name, t.link.name),
 			Detail: readable(call.Input)},
 	}
-	if t.readOnly {
+	if t.readOnly && !t.link.distrusted(t.name) {
 		n.Permission = PermitNothing
 	}
 	return n
@@ -56,7 +78,7 @@ func (t *mcpTool) Run(ctx context.Context, _ Env, call Call) (Result, error) {
 		o.Status = status
 		return Result{Head: fmt.Sprintf("%s of the MCP server %s: %s", t.name, t.link.name, why), Object: o, Status: status, IsError: true, Derived: true}
 	}
-	session, err := t.link.connected(ctx)
+	session, process, err := t.link.connected(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
@@ -68,7 +90,13 @@ func (t *mcpTool) Run(ctx context.Context, _ Env, call Call) (Result, error) {
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return failed("timed_out", fmt.Sprintf("no answer within %s", mcpCall)), nil
+		why := fmt.Sprintf("no answer within %s", t.link.server.callLimit())
+		if t.link.hung(session) {
+			why += "; the server does not answer at all and was ended, the next call starts it anew"
+		}
+		return failed("timed_out", why), nil
+	case err != nil && t.link.ended(session):
+		return failed("error", oneLine("the server ended in the middle of the call; the next call starts it anew"+said(process))), nil
 	case err != nil:
 		return failed("error", oneLine(bounded(err.Error(), 500))), nil
 	}
@@ -82,9 +110,10 @@ func (t *mcpTool) Run(ctx context.Context, _ Env, call Call) (Result, error) {
 	return Result{Head: t.name + " of the MCP server " + t.link.name + " answered", Object: o, Status: "ok", Body: body, Derived: true}, nil
 }
 
-// call waits for the answer no longer than mcpCall, whatever the library does.
+// call waits for the answer no longer than the server's limit, whatever the
+// library does.
 func (t *mcpTool) call(ctx context.Context, session *mcp.ClientSession, input json.RawMessage) (*mcp.CallToolResult, error) {
-	limited, cancel := context.WithTimeout(ctx, mcpCall)
+	limited, cancel := context.WithTimeout(ctx, t.link.server.callLimit())
 	defer cancel()
 	type answer struct {
 		res *mcp.CallToolResult
@@ -111,7 +140,7 @@ func (t *mcpTool) call(ctx context.Context, session *mcp.ClientSession, input js
 
 // mcpText is the text of a result, bounded in the middle; other content is named.
 func mcpText(res *mcp.CallToolResult) (string, int) {
-	out := newMiddleCut(mcpBody/2, mcpBody/2)
+	out := process.NewMiddleCut(mcpBody/2, mcpBody/2)
 	for _, c := range res.Content {
 		switch c := c.(type) {
 		case *mcp.TextContent:
@@ -135,6 +164,6 @@ func mcpText(res *mcp.CallToolResult) (string, int) {
 			_, _ = out.Write(raw)
 		}
 	}
-	text, cut := out.text()
+	text, cut := out.Text()
 	return strings.TrimRight(text, "\n"), cut
 }

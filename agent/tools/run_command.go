@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/stella-ls/stella-ls/internal/process"
 )
 
 //go:embed run_command.md
@@ -65,7 +67,7 @@ func (runCommand) Run(ctx context.Context, env Env, call Call) (Result, error) {
 	if in.TimeoutS > 0 {
 		timeout = min(time.Duration(in.TimeoutS)*time.Second, commandTimeoutMax)
 	}
-	out, err := runProcess(ctx, process{Argv: append(shell(), in.Command), Dir: env.Root, Timeout: timeout})
+	out, err := process.Run(ctx, process.Command{Argv: append(shell(), in.Command), Dir: env.Root, Timeout: timeout})
 	o := commandObject{Status: "ok", Exit: out.Exit, Cut: out.Cut, Ended: out.Left}
 	r := Result{Body: strings.TrimRight(out.Output, "\n"), Derived: true}
 	switch {

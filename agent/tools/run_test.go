@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stella-ls/stella-ls/internal/process"
 )
 
 // alive lists the pids in a file that still run.
@@ -40,7 +42,7 @@ func TestCommandResult(t *testing.T) {
 	want(t, b.call("run_command", in{"command": "echo key=$ANTHROPIC_API_KEY."}), "ok", "key=.")
 	r = b.call("run_command", in{"command": "seq 1 200000"})
 	want(t, r, "ok", "\n1\n2\n", "bytes left out", "\n200000")
-	if len(r.Body) > outputHead+outputTail+100 || r.Object.(commandObject).Cut == 0 {
+	if len(r.Body) > process.OutputHead+process.OutputTail+100 || r.Object.(commandObject).Cut == 0 {
 		t.Errorf("%d bytes, %+v", len(r.Body), r.Object)
 	}
 	want(t, b.call("run_command", in{"command": "no-such-program-here"}), "ok", `"exit":127`)
@@ -103,20 +105,6 @@ func TestCommandCancelled(t *testing.T) {
 	b.reg.Wait()
 	if left := b.alive("pids"); len(left) > 0 {
 		t.Errorf("left running: %v", left)
-	}
-}
-
-func TestMiddleCut(t *testing.T) {
-	m := newMiddleCut(4, 4)
-	for _, s := range []string{"ab", "cdef", "g"} {
-		_, _ = m.Write([]byte(s))
-	}
-	if text, cut := m.text(); text != "abcdefg" || cut != 0 {
-		t.Errorf("%q %d", text, cut)
-	}
-	_, _ = m.Write([]byte(strings.Repeat("x", 1000) + "yz"))
-	if text, cut := m.text(); !strings.HasPrefix(text, "abcd\n[") || !strings.HasSuffix(text, "]\nxxyz") || cut != 1001 {
-		t.Errorf("%q %d", text, cut)
 	}
 }
 

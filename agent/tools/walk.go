@@ -28,6 +28,7 @@ var ignoredDirs = map[string]bool{
 type tree struct {
 	files   []string // absolute, in path order
 	ignored int      // entries left out by ignore rules
+	outside int      // links left out because they lead out of the workspace
 	// cut is true when the walk stopped at its bound.
 	cut bool
 	// unreadable counts directories that could not be listed.
@@ -142,12 +143,22 @@ func (w *walker) enter(dir, top string, rules []gitignore.Pattern) {
 		}
 		full := filepath.Join(dir, e.Name())
 		switch {
+		case w.ws.Own(workspace.Path(full)): // nobody's file
 		case e.IsDir():
 			w.enter(full, top, own)
+		case e.Type()&os.ModeSymlink != 0 && w.leadsOut(full):
+			w.out.outside++
 		case e.Type().IsRegular() || e.Type()&os.ModeSymlink != 0:
 			w.add(full)
 		}
 	}
+}
+
+// leadsOut reports whether a link's target is outside of every root. A link that
+// cannot be followed leads nowhere.
+func (w *walker) leadsOut(full string) bool {
+	name, err := w.ws.Resolve("", full)
+	return err == nil && !name.Inside()
 }
 
 // add keeps a file that fits the glob. A glob without a slash fits the name in

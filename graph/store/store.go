@@ -144,6 +144,9 @@ func open(ctx context.Context, path string) (*Store, error) {
 	if err := plausible(path); err != nil {
 		return nil, err
 	}
+	if err := private(path); err != nil {
+		return nil, err
+	}
 	w, err := sql.Open("sqlite", dsn(path))
 	if err != nil {
 		return nil, err
@@ -155,6 +158,16 @@ func open(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// private makes the database its owner's alone, as it tells what the sources
+// hold. SQLite gives the mode to the files that it puts beside it.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
 }
 
 // plausible looks at the header and the length before SQLite does: a file cut

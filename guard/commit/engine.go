@@ -43,6 +43,7 @@ type Engine struct {
 	locks   keyed
 
 	slots  chan struct{}  // one per parked file: the bound on their number
+	beside tally          // parked files, which stand beside what replaced them
 	wg     sync.WaitGroup // one per parked file
 	abort  chan struct{}  // closed when Close stops waiting for parked files
 	mu     sync.Mutex     // guards closed

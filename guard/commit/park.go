@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -49,6 +50,46 @@ func (e *Engine) slot(ctx context.Context) error {
 	}
 }
 
+// Quiet returns when no parked file stands beside its target, or when ctx ends:
+// a program that lists a directory just now would take one for a file.
+func (e *Engine) Quiet(ctx context.Context) { e.beside.none(ctx) }
+
+// tally counts what is there and lets others wait until nothing is.
+type tally struct {
+	mu    sync.Mutex // guards what follows
+	n     int
+	empty chan struct{} // closed when n is 0 again
+}
+
+func (t *tally) add() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n++; t.n == 1 {
+		t.empty = make(chan struct{})
+	}
+}
+
+func (t *tally) done() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n--; t.n == 0 {
+		close(t.empty)
+	}
+}
+
+func (t *tally) none(ctx context.Context) {
+	t.mu.Lock()
+	n, empty := t.n, t.empty
+	t.mu.Unlock()
+	if n == 0 {
+		return
+	}
+	select {
+	case <-empty:
+	case <-ctx.Done():
+	}
+}
+
 // parkOld parks the displaced base after a commit.
 func (t *attempt) parkOld() {
 	t.handed = true
@@ -79,8 +120,10 @@ func (e *Engine) startPark(p *parked) {
 		}
 	}
 	e.wg.Add(1)
+	e.beside.add()
 	go func() {
 		defer e.wg.Done()
+		defer e.beside.done()
 		defer func() { <-e.slots }()
 		defer stop()
 		defer p.d.close()

@@ -35,7 +35,7 @@ type Model struct {
 	MaxOutputTokens int    `toml:"max_output_tokens" json:"max_output_tokens" min:"1" doc:"The longest answer to one call."`
 	ReflectionName  string `toml:"reflection_name" json:"reflection_name" doc:"The model for reflections and the taxonomy. Unset: the one above."`
 	OldHeaders      bool   `toml:"old_headers" json:"old_headers" doc:"Send the key as x-api-key with API version 2023-06-01, for gateways that know only that form (Anthropic)."`
-	Price           Price  `toml:"price" json:"price" doc:"What a million tokens cost in USD. All 0: money is not counted, and limits in USD do nothing."`
+	Price           Price  `toml:"price" json:"price" doc:"What a million tokens cost in USD. All 0: money counts only where the server says what a call cost (OpenRouter); elsewhere a limit in USD cannot be held, which is said."`
 }
 
 // Price is USD for a million tokens; all zero: money is not counted.
@@ -68,8 +68,8 @@ type Recall struct {
 }
 
 type Budget struct {
-	TurnUSD       float64 `toml:"turn_usd" json:"turn_usd" min:"0" doc:"USD a turn. Needs model.price."`
-	SessionUSD    float64 `toml:"session_usd" json:"session_usd" min:"0" doc:"USD a session. Needs model.price."`
+	TurnUSD       float64 `toml:"turn_usd" json:"turn_usd" min:"0" doc:"USD a turn. Needs model.price, or a server that says what a call cost."`
+	SessionUSD    float64 `toml:"session_usd" json:"session_usd" min:"0" doc:"USD a session. Needs the same."`
 	TurnTokens    int64   `toml:"turn_tokens" json:"turn_tokens" min:"0" doc:"Tokens a turn, input and output together."`
 	SessionTokens int64   `toml:"session_tokens" json:"session_tokens" min:"0" doc:"Tokens a session."`
 	Steps         int     `toml:"steps" json:"steps" min:"0" doc:"Model calls a turn."`
@@ -83,7 +83,7 @@ type Graph struct {
 type Permissions struct {
 	Write   string   `toml:"write" json:"write" values:"deny|ask|allow" doc:"Writing files inside the workspace. The guard stands before it in any case. Files under .stella and .git are asked about whatever stands here, and $STELLA_HOME is never written to: a session cannot give itself more than it has."`
 	Command string   `toml:"command" json:"command" values:"deny|ask|allow" doc:"Running commands."`
-	Network string   `toml:"network" json:"network" values:"deny|ask|allow" doc:"Reaching the network."`
+	Network string   `toml:"network" json:"network" values:"deny|ask|allow" doc:"Connecting to MCP servers on other machines. What a command does there is the command's permission."`
 	MCP     string   `toml:"mcp" json:"mcp" values:"deny|ask|allow" doc:"Calling tools of MCP servers that may change something."`
 	Always  []string `toml:"always" json:"always" doc:"What was answered with \"Always allow\". Only the user's file counts."`
 }

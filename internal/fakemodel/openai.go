@@ -98,6 +98,9 @@ type openaiWriter struct {
 }
 
 func (o *openaiWriter) chunk(delta map[string]any, finish any) {
+	if _, says := delta["content"]; !says && o.reply.Wire.Quirk("null-content") {
+		delta["content"], delta["refusal"], delta["function_call"] = nil, nil, nil
+	}
 	o.out = append(o.out, frame{data: encode(map[string]any{"id": "chatcmpl-script", "object": "chat.completion.chunk", "created": 1,
 		"model": o.model, "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})})
 }
@@ -187,8 +190,12 @@ func (o *openaiWriter) finish() {
 		o.chunk(map[string]any{}, reason)
 	}
 	if !w.Quirk("no-usage") {
+		usage := openaiUsage(r.Usage)
+		if w.Quirk("cost") {
+			usage["cost"] = 0.0125
+		}
 		o.out = append(o.out, frame{data: encode(map[string]any{"id": "chatcmpl-script", "object": "chat.completion.chunk", "created": 1,
-			"model": o.model, "choices": []any{}, "usage": openaiUsage(r.Usage)})})
+			"model": o.model, "choices": []any{}, "usage": usage})})
 	}
 	if !w.Quirk("no-done") {
 		o.out = append(o.out, frame{data: "[DONE]"})

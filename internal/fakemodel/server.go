@@ -74,6 +74,7 @@ func Start(engine *script.Engine) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", s.handle(anthropic{}))
 	mux.HandleFunc("POST /v1/chat/completions", s.handle(openai{}))
+	mux.HandleFunc("POST /api/v1/chat/completions", s.handle(openai{})) // as OpenRouter has it
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:    log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return s.ctx }}
@@ -109,6 +110,10 @@ func (s *Server) Requests() []Recorded {
 	return append([]Recorded(nil), s.requests...)
 }
 
+// ReflectionName is a model name by which a client without HeaderPurpose says
+// that a call is a reflection: as model.reflection_name in its settings.
+const ReflectionName = "scripted-reflection"
+
 // format is one wire format.
 type format interface {
 	decode(body []byte) (script.Request, error)
@@ -141,6 +146,9 @@ func (s *Server) handle(f format) http.HandlerFunc {
 			return
 		}
 		call.Purpose = r.Header.Get(HeaderPurpose)
+		if call.Purpose == "" && call.Model == ReflectionName {
+			call.Purpose = "reflect"
+		}
 		call.Session = r.Header.Get(HeaderSession)
 		reply, err := s.engine.Next(call)
 		if err != nil {

@@ -19,6 +19,8 @@ type ask struct {
 
 	stop    string
 	problem string
+	usage   map[string]any
+	calls   int // that were announced
 	results []result
 	texts   []string
 	notices []string
@@ -107,13 +109,16 @@ func (w *world) join(a *ask) error {
 		return fmt.Errorf("stella/session/prompt: turnId and usage are missing: %s", raw)
 	}
 	a.stop, a.problem = r.Stop, r.Error
+	if err := json.Unmarshal(r.Usage, &a.usage); err != nil {
+		return fmt.Errorf("stella/session/prompt: usage: %w: %s", err, r.Usage)
+	}
 	w.last = a
 	return w.collect(a)
 }
 
 // collect reads the updates of a turn out of the log.
 func (w *world) collect(a *ask) error {
-	a.results, a.texts, a.notices = nil, nil, nil
+	a.results, a.texts, a.notices, a.calls = nil, nil, nil, 0
 	for _, r := range w.ed.Records()[a.from:] {
 		u, ok, err := update(r)
 		if err != nil {
@@ -127,6 +132,8 @@ func (w *world) collect(a *ask) error {
 			a.texts = append(a.texts, u.Update.Text)
 		case "notice":
 			a.notices = append(a.notices, u.Update.Text)
+		case "toolCall":
+			a.calls++
 		case "toolResult":
 			res := result{tool: u.Update.Tool, text: u.Update.Text, object: object(u.Update.Text)}
 			if u.Update.OK == nil {

@@ -29,6 +29,8 @@ var commands = map[string]command{
 	"trusted":  {"trusted yes|no|unset", 1, true, trusted},
 	"extern":   {"extern write|append|replace|delete|rename|touch|chmod|link|symlink|mkdir|xattr ...", 2, true, extern},
 	"exec":     {"exec COMMAND ARG...", 1, true, run},
+	"env":      {"env NAME=VALUE...  (of the server)", 1, true, func(w *world, a []string) error { w.env = append(w.env, a...); return nil }},
+	"model":    {"model anthropic|openai [PATH]  (that wire format, from a server at PATH of its address)", 1, true, chooseWire},
 
 	"open":     {"open PATH", 1, false, func(w *world, a []string) error { return w.ed.Open(w.path(a[0])) }},
 	"openuri":  {"openuri PATH URI  (%R is the root)", 2, false, func(w *world, a []string) error { return w.ed.OpenAs(w.path(a[0]), w.uri(a[1])) }},
@@ -57,26 +59,25 @@ var commands = map[string]command{
 		return nil
 	}},
 
-	"session": {"session NAME", 1, false, func(w *world, a []string) error { w.current = a[0]; return nil }},
-	"join":    {"join", 0, false, func(w *world, _ []string) error { return w.joinRunning() }},
-	"held":    {"held NAME", 1, false, func(w *world, a []string) error { return w.held(a[0]) }},
-	"release": {"release NAME", 1, false, func(w *world, a []string) error {
-		return w.call("stella/test/release", map[string]string{"name": a[0]}, nil)
-	}},
-	"await-file": {"await-file PATH  (waits until it exists)", 1, false, awaitFile},
-	"action":     {"action PATH LINE:COL TITLE  (runs the code action with that title)", 3, false, action},
-	"second":     {"second steer|no-steer STOP  (another prompt to the running session)", 2, false, second},
-	"await":      {"await METHOD  (of the server, since the last ask began)", 1, false, await},
-	"asked":      {"asked  (waits for a question to the person)", 0, false, asked},
-	"approve":    {"approve", 0, false, func(w *world, _ []string) error { return w.answer("once", "") }},
-	"always":     {"always", 0, false, func(w *world, _ []string) error { return w.answer("always", "") }},
-	"deny":       {"deny", 0, false, func(w *world, _ []string) error { return w.answer("deny", "") }},
-	"dismiss":    {"dismiss", 0, false, func(w *world, _ []string) error { return w.answer("", "") }},
-	"answer":     {"answer TEXT", 1, false, func(w *world, a []string) error { return w.answer("", a[0]) }},
-	"auto":       {"auto once|always|deny  (answers every later question)", 1, false, func(w *world, a []string) error { w.ed.AutoAnswer(a[0]); return nil }},
-	"cancel":     {"cancel  (by stella/session/cancel)", 0, false, cancel},
-	"drop":       {"drop  (cancels by $/cancelRequest)", 0, false, func(w *world, _ []string) error { w.ed.Cancel(w.running.id); return nil }},
-	"resume":     {"resume  (the current session of the server before)", 0, false, func(w *world, _ []string) error { return w.resume(false) }},
+	"session":      {"session NAME", 1, false, func(w *world, a []string) error { w.current = a[0]; return nil }},
+	"join":         {"join", 0, false, func(w *world, _ []string) error { return w.joinRunning() }},
+	"held":         {"held NAME", 1, false, func(w *world, a []string) error { return w.held(a[0]) }},
+	"release":      {"release NAME", 1, false, release},
+	"await-file":   {"await-file PATH  (waits until it exists)", 1, false, awaitFile},
+	"action":       {"action PATH LINE:COL TITLE  (runs the code action with that title)", 3, false, action},
+	"second":       {"second steer|no-steer STOP  (another prompt to the running session)", 2, false, second},
+	"await":        {"await METHOD  (of the server, since the last ask began)", 1, false, await},
+	"await-notice": {"await-notice TEXT  (of the running ask)", 1, false, awaitNotice},
+	"asked":        {"asked  (waits for a question to the person)", 0, false, asked},
+	"approve":      {"approve", 0, false, func(w *world, _ []string) error { return w.answer("once", "") }},
+	"always":       {"always", 0, false, func(w *world, _ []string) error { return w.answer("always", "") }},
+	"deny":         {"deny", 0, false, func(w *world, _ []string) error { return w.answer("deny", "") }},
+	"dismiss":      {"dismiss", 0, false, func(w *world, _ []string) error { return w.answer("", "") }},
+	"answer":       {"answer TEXT", 1, false, func(w *world, a []string) error { return w.answer("", a[0]) }},
+	"auto":         {"auto once|always|deny  (answers every later question)", 1, false, func(w *world, a []string) error { w.ed.AutoAnswer(a[0]); return nil }},
+	"cancel":       {"cancel  (by stella/session/cancel)", 0, false, cancel},
+	"drop":         {"drop  (cancels by $/cancelRequest)", 0, false, func(w *world, _ []string) error { w.ed.Cancel(w.running.id); return nil }},
+	"resume":       {"resume  (the current session of the server before)", 0, false, func(w *world, _ []string) error { return w.resume(false) }},
 	"undoedit": {"undoedit EDIT  (stella/undo of one)", 1, false, func(w *world, a []string) error {
 		return w.call("stella/undo", map[string]string{"sessionId": w.sessions[w.current].id, "edit": a[0]}, &w.undone)
 	}},
@@ -103,7 +104,7 @@ func (w *world) step(l line) error {
 	case "peer":
 		return w.peer(args)
 	case "want":
-		return w.want(texts(args))
+		return w.want(expandAll(w, texts(args)))
 	}
 	c, ok := commands[verb]
 	if !ok {
@@ -117,7 +118,15 @@ func (w *world) step(l line) error {
 			return err
 		}
 	}
-	return c.run(w, texts(args))
+	return c.run(w, expandAll(w, texts(args)))
+}
+
+func expandAll(w *world, args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = w.expand(a)
+	}
+	return out
 }
 
 func (w *world) ask(background bool, args []word) error {

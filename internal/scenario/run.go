@@ -18,6 +18,10 @@ type Config struct {
 	Bin    string // the built server
 	Dir    string // an empty directory of its own
 	Editor string // one of Editors
+	// Vars are what %NAME% stands for in the archive's files and commands: programs and
+	// addresses that only the caller knows. %ROOT% and %STATE% are always there, and %KEY%
+	// is what the model server takes.
+	Vars map[string]string
 	// Patience bounds every wait for the server; 0 is a minute, far above what
 	// anything takes, since the race detector and a busy machine slow all down.
 	Patience time.Duration
@@ -97,6 +101,7 @@ type world struct {
 	saveErr  error
 	printed  string // by the last cli, or the answer of the last rpc
 	marks    map[string]string
+	wire     wire // not the script provider, but a real one in front of a fake server
 }
 
 // session is an agent session of the server.
@@ -116,7 +121,7 @@ func newWorld(ctx context.Context, c Config, a *Archive, lines []line) (*world, 
 		sessions: map[string]*session{}, former: map[string]*session{}, current: "main",
 	}
 	for _, d := range []string{w.root, w.state, w.home, filepath.Join(dir, "tmp")} {
-		if err := os.MkdirAll(d, 0o755); err != nil { // a test may have put a small disk there
+		if err := os.MkdirAll(d, 0o700); err != nil { // a test may have put a small disk there
 			return nil, err
 		}
 	}
@@ -128,7 +133,7 @@ func newWorld(ctx context.Context, c Config, a *Archive, lines []line) (*world, 
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(path, []byte(f.Data), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(w.expand(f.Data)), 0o644); err != nil {
 			return nil, err
 		}
 	}
@@ -194,11 +199,19 @@ func (w *world) configure(script string) error {
 	}
 	text = strings.ReplaceAll(text, "%W", filepath.Dir(w.root))
 	path := filepath.Join(filepath.Dir(w.root), "script.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(w.expand(text)), 0o644); err != nil {
 		return err
 	}
-	settings := fmt.Sprintf("[model]\nprovider = \"script\"\nscript = %q\n\n%s", path, w.a.File("settings.toml"))
-	return os.WriteFile(filepath.Join(w.state, "settings.toml"), []byte(settings), 0o600)
+	chosen, err := w.chooseModel(path)
+	if err != nil {
+		return err
+	}
+	// What an earlier server of this scenario kept there ("always") stays.
+	user := filepath.Join(w.state, "settings.toml")
+	if _, err := os.Stat(user); err == nil && w.wire.provider == "" {
+		return nil
+	}
+	return os.WriteFile(user, []byte(chosen+"\n"+w.expand(w.a.File("settings.toml"))), 0o600)
 }
 
 // start starts a server that plays the script.
@@ -206,7 +219,7 @@ func (w *world) start(script string) error {
 	if err := w.configure(script); err != nil {
 		return err
 	}
-	command := fakeeditor.Command{Path: w.c.Bin, Args: w.args, Env: w.env, Dir: w.root}
+	command := fakeeditor.Command{Path: w.c.Bin, Args: w.args, Env: append(w.env[:len(w.env):len(w.env)], w.wire.env()...), Dir: w.root}
 	w.options.Roots = w.roots
 	var err error
 	if w.ed == nil {
@@ -334,7 +347,19 @@ func (w *world) leftovers() error {
 	})
 }
 
+// expand fills in the %NAME%s of a text.
+func (w *world) expand(s string) string {
+	for name, value := range w.c.Vars {
+		s = strings.ReplaceAll(s, "%"+name+"%", value)
+	}
+	if w.wire.server != nil {
+		s = strings.ReplaceAll(s, "%KEY%", w.wire.server.Key)
+	}
+	return strings.NewReplacer("%ROOT%", w.root, "%STATE%", w.state).Replace(s)
+}
+
 func (w *world) close() {
+	w.wire.close()
 	if w.proc != nil {
 		select {
 		case <-w.proc.Exited():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +17,18 @@ import (
 
 var (
 	serverBinary string
+	mcpServer    *httptest.Server
 	patience     = flag.Duration("patience", 0, "bounds each wait for the server; 0 is the default")
 )
 
-// The scenarios drive the real binary, built once with the race detector.
+// The scenarios drive the real binary, built once with the race detector, or
+// the one that STELLA_SERVER names. This test binary itself is what they
+// need of other programs: see helper_test.go.
 func TestMain(m *testing.M) {
+	if role := os.Getenv("STELLA_SCENARIO_ROLE"); role != "" {
+		play(role)
+		return
+	}
 	flag.Parse()
 	// A scenario mostly waits for its processes and hardly needs a processor.
 	if p := flag.Lookup("test.parallel"); p != nil && p.Value.String() == p.DefValue {
@@ -34,22 +42,29 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if serverBinary = os.Getenv("STELLA_SERVER"); serverBinary != "" {
-		os.Exit(m.Run()) // somebody built it, with the race detector or not
+	if serverBinary = os.Getenv("STELLA_SERVER"); serverBinary == "" { // else somebody built it, with the race detector or not
+		serverBinary = filepath.Join(dir, "stella-ls")
+		buildServer()
 	}
-	serverBinary = filepath.Join(dir, "stella-ls")
+	mcpServer = serveHTTP()
+	code := m.Run()
+	mcpServer.CloseClientConnections() // streams that wait for news never end by themselves
+	mcpServer.Close()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func buildServer() {
 	build := exec.Command("go", "build", "-race", "-o", serverBinary, "github.com/stella-ls/stella-ls/cmd/stella-ls")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the server: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
 }
 
 func config(t *testing.T, editor string) Config {
-	return Config{Bin: serverBinary, Dir: t.TempDir(), Editor: editor, Patience: *patience}
+	return Config{Bin: serverBinary, Dir: t.TempDir(), Editor: editor, Patience: *patience,
+		Vars: map[string]string{"HELPER": os.Args[0], "HTTP": mcpServer.URL}}
 }
 
 func TestScenarios(t *testing.T) {

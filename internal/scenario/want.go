@@ -27,6 +27,7 @@ import (
 //	want mode PATH OCTAL | want links PATH TO | want xattr PATH NAME=VALUE
 //	want stop REASON [TEXT]
 //	want text|notice|message is... TEXT (contains)
+//	want notices N                     notices of the last ask
 //	want status PATH fresh|stale       in stella/guard/status, now or soon
 //	want files PATH fresh|stale|none   in stella/guard/files
 //	want asked N                       questions that wait now
@@ -36,6 +37,15 @@ import (
 //	want changes [!]PATH... | none     stella/changes, "!" before what cannot be undone; both sides of each can be read
 //	want listed STATE|none             the current session in stella/session/list
 //	want seen PATH                     the last read gave exactly the editor's text
+//	want calls N                       calls that the model of the last ask made
+//	want usage KEY VALUE|none          of the last ask's answer, in tokens
+//	want transcript contains|lacks TEXT    what stella/session/get tells of the session
+//	want transcript-count calls|results N
+//	want model-calls N                 requests of turns to the model server (with "model")
+//	want model-saw N|any contains|lacks TEXT    the body of its Nth request, from 1
+//	want dead FILE                     no process whose id is a line of FILE lives any more
+//	want nowhere TEXT                  neither the state directory, its records unpacked, nor the server's messages hold it
+//	want private                       all of the state directory is its owner's alone
 //	want sent METHOD N                 the server sent METHOD that often since the last ask
 //	want request METHOD contains|lacks TEXT        the last such message of the server
 func (w *world) want(a []string) error {
@@ -66,40 +76,50 @@ var wants map[string]wantCheck
 
 func init() {
 	wants = map[string]wantCheck{
-		"applied":      {0, wantApplied},
-		"refused":      {1, wantRefused},
-		"cause":        {1, wantCause},
-		"causes":       {1, wantCauses},
-		"diff":         {1, wantDiff},
-		"statuses":     {1, wantStatuses},
-		"result":       {4, wantResult},
-		"buffer":       {2, wantBuffer},
-		"disk":         {2, wantDisk},
-		"absent":       {1, wantAbsent},
-		"gone-soon":    {1, wantGoneSoon},
-		"exists":       {1, wantExists},
-		"dirty":        {1, func(w *world, a []string) error { return w.wantState(a[0], true, true) }},
-		"clean":        {1, func(w *world, a []string) error { return w.wantState(a[0], true, false) }},
-		"closed":       {1, func(w *world, a []string) error { return w.wantState(a[0], false, false) }},
-		"mode":         {2, wantMode},
-		"links":        {2, wantLinks},
-		"xattr":        {2, wantXattr},
-		"stop":         {1, wantStop},
-		"text":         {1, func(w *world, a []string) error { return w.wantSaid("text", a) }},
-		"notice":       {1, func(w *world, a []string) error { return w.wantSaid("notice", a) }},
-		"message":      {1, wantMessage},
-		"status":       {2, wantStatus},
-		"files":        {2, wantFiles},
-		"asked":        {1, wantAsked},
-		"question":     {1, wantQuestion},
-		"conflict":     {0, wantConflict},
-		"listed":       {1, wantListed},
-		"changes":      {1, wantChanges},
-		"undone":       {1, wantUndone},
-		"undo-refused": {1, wantUndoRefused},
-		"sent":         {2, wantSent},
-		"seen":         {1, wantSeen},
-		"request":      {3, wantRequest},
+		"applied":          {0, wantApplied},
+		"refused":          {1, wantRefused},
+		"cause":            {1, wantCause},
+		"causes":           {1, wantCauses},
+		"diff":             {1, wantDiff},
+		"statuses":         {1, wantStatuses},
+		"result":           {4, wantResult},
+		"buffer":           {2, wantBuffer},
+		"disk":             {2, wantDisk},
+		"absent":           {1, wantAbsent},
+		"gone-soon":        {1, wantGoneSoon},
+		"exists":           {1, wantExists},
+		"dirty":            {1, func(w *world, a []string) error { return w.wantState(a[0], true, true) }},
+		"clean":            {1, func(w *world, a []string) error { return w.wantState(a[0], true, false) }},
+		"closed":           {1, func(w *world, a []string) error { return w.wantState(a[0], false, false) }},
+		"mode":             {2, wantMode},
+		"links":            {2, wantLinks},
+		"xattr":            {2, wantXattr},
+		"stop":             {1, wantStop},
+		"text":             {1, func(w *world, a []string) error { return w.wantSaid("text", a) }},
+		"notice":           {1, func(w *world, a []string) error { return w.wantSaid("notice", a) }},
+		"message":          {1, wantMessage},
+		"status":           {2, wantStatus},
+		"files":            {2, wantFiles},
+		"asked":            {1, wantAsked},
+		"conflict":         {0, wantConflict},
+		"undone":           {1, wantUndone},
+		"undo-refused":     {1, wantUndoRefused},
+		"sent":             {2, wantSent},
+		"seen":             {1, wantSeen},
+		"calls":            {1, wantCalls},
+		"notices":          {1, wantNotices},
+		"usage":            {2, wantUsage},
+		"transcript":       {2, wantTranscript},
+		"transcript-count": {2, wantTranscriptCount},
+		"model-calls":      {1, wantModelCalls},
+		"model-saw":        {3, wantModelSaw},
+		"dead":             {1, wantDead},
+		"nowhere":          {1, wantNowhere},
+		"private":          {0, wantPrivate},
+		"request":          {3, wantRequest},
+		"question":         {1, wantQuestion},
+		"listed":           {1, wantListed},
+		"changes":          {1, wantChanges},
 	}
 }
 
@@ -362,30 +382,4 @@ func wantUndoRefused(w *world, a []string) error {
 		}
 	}
 	return fmt.Errorf("%s is not among the refused: %s", a[0], w.undone)
-}
-
-func (w *world) sent(method string) []fakeeditor.Record {
-	from := w.runFrom
-	if w.last != nil {
-		from = w.last.from
-	}
-	var out []fakeeditor.Record
-	for _, r := range w.ed.Records()[from:] {
-		if r.Dir == fakeeditor.Received && r.Method == method {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-func wantSent(w *world, a []string) error {
-	return compare("the number of "+a[0], fmt.Sprint(len(w.sent(a[0]))), "is", a[1])
-}
-
-func wantRequest(w *world, a []string) error {
-	sent := w.sent(a[0])
-	if len(sent) == 0 {
-		return fmt.Errorf("the server sent no %s", a[0])
-	}
-	return compare("the last "+a[0], string(sent[len(sent)-1].Params), a[1], a[2])
 }

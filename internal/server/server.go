@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/stella-ls/stella-ls/agent"
@@ -12,6 +13,7 @@ import (
 	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/process"
 	"github.com/stella-ls/stella-ls/internal/record"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 	"github.com/stella-ls/stella-ls/lsp"
@@ -111,6 +113,9 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	}
 	for _, r := range rescued {
 		op.Tell("Stella: " + r)
+	}
+	if n := process.Sweep(); n > 0 {
+		op.Tell(fmt.Sprintf("Stella: ended %d processes that a server which was killed had left running", n))
 	}
 	p.models = newModels(o, p.settings.get)
 	p.memory = memory.New(memory.Options{

@@ -237,3 +237,7 @@ func (w *Workspace) URI(p Path) string {
 	}
 	return uriOfPath(string(p))
 }
+
+// Own reports whether a path is a file of this program itself: nobody's file,
+// and never to be listed as one.
+func (w *Workspace) Own(p Path) bool { return w.own(p) }

@@ -1,4 +1,4 @@
-package tools
+package process
 
 import (
 	"bytes"
@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// ownGroup gives the command its own process group, and ties its life to ours
+// OwnGroup gives the command its own process group, and ties its life to ours
 // so that nothing survives a killed server.
-func ownGroup(cmd *exec.Cmd) {
+func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// startAndWait starts cmd and reports its end. The kernel sends Pdeathsig when
+// Start starts cmd and reports its end. The kernel sends Pdeathsig when
 // the thread that started the child ends, not the process, so that thread is
 // kept until the child is gone.
-func startAndWait(cmd *exec.Cmd) (<-chan error, error) {
+func Start(cmd *exec.Cmd) (<-chan error, error) {
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -32,10 +32,10 @@ func startAndWait(cmd *exec.Cmd) (<-chan error, error) {
 	return ended, <-started
 }
 
-// killGroup ends the command's group and every process that carries its mark,
+// KillGroup ends the command's group and every process that carries its mark,
 // wherever it moved to (setsid, double fork). It returns how many it found that
 // were not the command itself.
-func killGroup(cmd *exec.Cmd, mark string) int {
+func KillGroup(cmd *exec.Cmd, mark string) int {
 	if cmd.Process == nil {
 		return 0
 	}
@@ -57,25 +57,42 @@ func killGroup(cmd *exec.Cmd, mark string) int {
 }
 
 // marked lists the living processes that were started with the mark.
-func marked(mark string) []int {
+func marked(mark string) (pids []int) {
+	for _, pid := range processes() {
+		if m, ok := markOf(pid); ok && m == mark {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// processes are all but this one.
+func processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	want := []byte(runMark + "=" + mark + "\x00")
-	var pids []int
+	names, _ := dir.Readdirnames(-1) // what could be read is looked at
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		// A zombie has no environment left, so it does not count.
-		env, err := os.ReadFile("/proc/" + name + "/environ")
-		if err == nil && bytes.Contains(env, want) {
+		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// markOf is the mark that a process was started with. A zombie has no
+// environment left, and so none.
+func markOf(pid int) (string, bool) {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return "", false
+	}
+	for kv := range bytes.SplitSeq(env, []byte{0}) {
+		if v, ok := bytes.CutPrefix(kv, []byte(runMark+"=")); ok {
+			return string(v), true
+		}
+	}
+	return "", false
 }

@@ -1,0 +1,79 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// httpTransport addresses a server that is already running.
+func httpTransport(s mcpServer) mcp.Transport {
+	headers := http.Header{}
+	for k, v := range s.Headers {
+		headers.Set(k, os.Expand(v, fromEnvironment))
+	}
+	client := &http.Client{Transport: headerTransport{headers, http.DefaultTransport}, CheckRedirect: sameHost}
+	return &mcp.StreamableClientTransport{
+		Endpoint: os.Expand(s.URL, fromEnvironment), HTTPClient: client, MaxRetries: 1, MaxEventSize: mcpLine,
+	}
+}
+
+type headerTransport struct {
+	headers http.Header
+	next    http.RoundTripper
+}
+
+func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for k, v := range h.headers {
+		r.Header[k] = v
+	}
+	return h.next.RoundTrip(r)
+}
+
+// sameHost keeps the headers, which may hold a key, and what was allowed with
+// the host that the configuration names.
+func sameHost(r *http.Request, via []*http.Request) error {
+	if len(via) >= 5 {
+		return errors.New("redirected five times")
+	}
+	if first := via[0].URL; r.URL.Host != first.Host || (first.Scheme == "https" && r.URL.Scheme != "https") {
+		return fmt.Errorf("it redirects to %s://%s, which is not followed; if that is meant, set it as the url", r.URL.Scheme, r.URL.Host)
+	}
+	return nil
+}
+
+// allowed asks for permissions.network before a server on another machine is
+// spoken to. This machine is no network.
+func (l *mcpLink) allowed(ctx context.Context) error {
+	if l.server.URL == "" || l.m.Reach == nil {
+		return nil
+	}
+	u, err := url.Parse(os.Expand(l.server.URL, fromEnvironment))
+	if err != nil {
+		return err
+	}
+	host := u.Hostname()
+	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) {
+		return nil
+	}
+	if why := l.m.Reach(ctx, l.name, host); why != "" {
+		return fmt.Errorf("%s is not reached: %s", host, why)
+	}
+	return nil
+}
+
+// ReachNeed is what must be allowed before a server on host is spoken to.
+func ReachNeed(server, host string) Need {
+	return Need{
+		Permission: PermitNetwork, Rule: "network:" + host, Trust: true,
+		Question: Question{Kind: "network", Title: "Connect to " + host + "?",
+			Detail: "The MCP server " + server + " of .stella/mcp.toml is there. What a session gives its tools is sent to that machine."},
+	}
+}
