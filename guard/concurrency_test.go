@@ -190,6 +190,8 @@ func TestAnnouncements(t *testing.T) {
 		e.disk("a", "theirs\n")
 		e.ws.DiskEvent(e.name("a").Path, workspace.Cause{Kind: workspace.Outside})
 		synctest.Wait()
+		time.Sleep(saveTime) // virtual: a save of the editor's own would be announced by then
+		synctest.Wait()
 		if len(e.told) != 1 || !strings.Contains(e.told[0], "unsaved changes") {
 			t.Errorf("told %q", e.told)
 		}

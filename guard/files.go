@@ -169,7 +169,7 @@ func (s *Session) movedDuring(ctx context.Context, was workspace.File, detail st
 		ws.RecordDisk(p, was.Disk.Digest, now.Disk.Digest, during)
 	}
 	if now.Buffer != nil && now.Buffer.Dirty && now.Buffer.Pair.Disk != now.Disk.Digest {
-		s.g.tellOverwritten(now)
+		s.g.watch.suspect(p)
 	}
 	b, known := s.belief(p)
 	if !known {

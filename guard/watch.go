@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
@@ -20,12 +21,15 @@ type watcher struct {
 	mu      sync.Mutex                          // guards what follows
 	pending map[workspace.Path]bool             // true: the disk may have changed
 	told    map[workspace.Path]workspace.Digest // disk under a dirty buffer, told to the human
+	// suspected are such files that are about to be looked at once more.
+	suspected map[workspace.Path]bool
 }
 
 func startWatcher(g *Guard) *watcher {
 	w := &watcher{
 		g: g, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 		pending: map[workspace.Path]bool{}, told: map[workspace.Path]workspace.Digest{},
+		suspected: map[workspace.Path]bool{},
 	}
 	w.cancel = g.ws.Subscribe(func(e workspace.Event) {
 		w.mu.Lock()
@@ -108,29 +112,66 @@ func (w *watcher) look(p workspace.Path) {
 	}
 }
 
+// saveTime is how long the word about a save may stay behind the save itself: an
+// editor writes the file first and sends didSave then, and by that time a person
+// may have typed on.
+const saveTime = 500 * time.Millisecond
+
 // lookUnderBuffer reports a disk that changed under unsaved edits, once.
 func (w *watcher) lookUnderBuffer(p workspace.Path) {
+	if _, suspect := w.underBuffer(p); suspect {
+		w.suspect(p)
+	}
+}
+
+// underBuffer is a file whose disk holds what neither its editor loaded or saved
+// last nor has now, while it has unsaved changes.
+func (w *watcher) underBuffer(p workspace.Path) (workspace.File, bool) {
 	b, open := w.g.ws.Document(p)
 	if !open || !b.Dirty || b.Pair.Disk == "" {
-		return
+		return workspace.File{}, false
 	}
 	f, err := w.g.ws.View(context.Background(), w.g.ws.NameOf(p))
 	if err != nil || f.Buffer == nil || !f.Buffer.Dirty || f.Disk.Err != nil ||
 		f.Disk.Digest == f.Buffer.Pair.Disk || workspace.IsImage(f.Buffer.Text, f.Disk.Bytes) {
+		return workspace.File{}, false
+	}
+	return f, true
+}
+
+// suspect looks at p once more when a save of the editor's own would have been
+// announced, and then tells.
+func (w *watcher) suspect(p workspace.Path) {
+	w.mu.Lock()
+	waits := w.suspected[p]
+	w.suspected[p] = true
+	w.mu.Unlock()
+	if waits {
 		return
 	}
-	w.g.tellOverwritten(f)
+	time.AfterFunc(saveTime, func() {
+		w.mu.Lock()
+		delete(w.suspected, p)
+		w.mu.Unlock()
+		select {
+		case <-w.quit:
+			return
+		default:
+		}
+		if f, still := w.underBuffer(p); still {
+			w.tellOverwritten(f)
+		}
+	})
 }
 
 // tellOverwritten warns the human that a save of the buffer would overwrite a
 // disk that changed beneath it; once for each content.
-func (g *Guard) tellOverwritten(f workspace.File) {
-	w := g.watch
+func (w *watcher) tellOverwritten(f workspace.File) {
 	w.mu.Lock()
 	known := w.told[f.Name.Path] == f.Disk.Digest
 	w.told[f.Name.Path] = f.Disk.Digest
 	w.mu.Unlock()
 	if !known {
-		g.o.Tell(f.Name.Display + " changed on disk while you have unsaved changes in the editor. Compare before you save: saving overwrites what is on disk.")
+		w.g.o.Tell(f.Name.Display + " changed on disk while you have unsaved changes in the editor. Compare before you save: saving overwrites what is on disk.")
 	}
 }
