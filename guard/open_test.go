@@ -414,3 +414,17 @@ func TestOldTextSavedOverOurs(t *testing.T) {
 	e.wantDisk("a", "one\n")
 	e.stale(e.apply(edit("a", r.Base, "1", "2")), "you, saved in the editor")
 }
+
+// The buffer is the old one, not the person's: to save it would undo what came.
+func TestOldBufferOfAnEditorThatTakesNoEdits(t *testing.T) {
+	e := newEnv(t)
+	e.ed.can = EditorAbilities{}
+	e.disk("a.txt", "one\n")
+	e.ed.load("a.txt")
+	e.disk("a.txt", "theirs\n")
+	r := e.no(e.apply(edit("a.txt", e.readBoth("a.txt"), "one", "1")), StatusDenied)
+	if !strings.Contains(r.Message, "changed on disk") || !strings.Contains(r.Next, "reload") || strings.Contains(r.Next, "save it") {
+		t.Errorf("got %q, %q", r.Message, r.Next)
+	}
+	e.wantDisk("a.txt", "theirs\n")
+}

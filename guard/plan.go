@@ -88,6 +88,8 @@ func (t *task) contract() *Result {
 		return ptr(t.s.oldBase(p.belief, f, base))
 	case !p.known && base != f.Base():
 		return ptr(missingBase(display, "This session has not read "+display+", and the base given is not what it holds."))
+	case !p.known && (t.kind == ChangeDelete || t.kind == ChangeMove):
+		return ptr(missingBase(display, "This session has not read "+display+"."))
 	}
 	if f.Disk.ReadOnly {
 		return ptr(readOnly(display))
@@ -159,6 +161,9 @@ func (t *task) chooseRoute() *Result {
 		p.route = inEditor
 	case clean:
 		p.route, p.under = underEditor, b.Digest
+	case !b.Dirty && !b.OwnUnsaved && f.Disk.Exists:
+		return ptr(denied(display, display+" was changed on disk, the editor still shows what it held before, and this editor offers no safe way to edit its buffer.",
+			"ask the person to reload it from the disk, without saving, then read it again"))
 	default:
 		return ptr(denied(display, display+" is open in the editor with changes that are not on disk, and this editor offers no safe way to edit its buffer.",
 			"ask the person to save it (and to let the editor reload it), then read it again"))
