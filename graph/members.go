@@ -9,18 +9,11 @@ import (
 // members finds a member of any of the values. module allows a value to be left
 // as the module's own name when nothing else is found.
 func (s *solver) members(v *view, of []value, name string, module bool) []value {
-	for _, x := range of {
-		if s.spent() {
-			return nil
-		}
-		if x.kind == vExternal {
-			return []value{x}
-		}
-		if r := s.member(x, name, map[value]bool{}); len(r) > 0 {
-			return r
-		}
+	r := s.anyMember(of, name, map[value]bool{})
+	if len(r) > 0 && r[0].kind == vExternal {
+		return r[:1]
 	}
-	return nil
+	return r
 }
 
 func (s *solver) member(x value, name string, seen map[value]bool) []value {
@@ -45,6 +38,12 @@ func (s *solver) member(x value, name string, seen map[value]bool) []value {
 		return nil
 	case vExternal:
 		return []value{x}
+	case vInstance:
+		return s.builtin(x, name)
+	case vBuiltin:
+		return nil
+	case vExpr:
+		return s.literalMember(x, name)
 	}
 	o := s.view(x.path)
 	if o == nil || int(x.def) >= len(o.Defs) {
@@ -52,6 +51,8 @@ func (s *solver) member(x value, name string, seen map[value]bool) []value {
 	}
 	d := &o.Defs[x.def]
 	switch {
+	case name == "prototype" && d.Kind == facts.Class:
+		return []value{x}
 	case d.Kind == facts.Module || d.Kind == facts.Namespace:
 		return s.exportedOf(value{vModule, x.path, x.def, "", HowImport}, name, map[site]bool{})
 	case d.Kind.TypeLike():
@@ -62,12 +63,7 @@ func (s *solver) member(x value, name string, seen map[value]bool) []value {
 	if r := s.children(o, x.def, name); len(r) > 0 && d.Kind != facts.Function && d.Kind != facts.Method {
 		return r
 	}
-	for _, t := range s.typeOf(x) {
-		if r := s.member(t, name, seen); len(r) > 0 {
-			return r
-		}
-	}
-	return nil
+	return s.anyMember(s.typeOf(x), name, seen)
 }
 
 // children are the members that stand inside a definition.
@@ -97,14 +93,28 @@ func (s *solver) typeMember(v *view, def int32, name string, seen map[value]bool
 			return r
 		}
 	}
-	if d.Kind == facts.Type && d.Type != facts.None {
-		for _, t := range s.occ(v, d.Type) {
-			if r := s.member(t, name, seen); len(r) > 0 {
-				return r
+	if d.Kind == facts.Type && (d.Val != facts.None || d.Type != facts.None) {
+		return s.anyMember(s.meaning(v, d), name, seen)
+	}
+	return nil
+}
+
+// anyMember finds a member of each alternative.
+func (s *solver) anyMember(of []value, name string, seen map[value]bool) []value {
+	var out, outside []value
+	for _, t := range of {
+		for _, r := range s.member(t, name, seen) {
+			if r.kind == vExternal {
+				outside = append(outside, r)
+			} else {
+				out = append(out, r)
 			}
 		}
 	}
-	return nil
+	if len(out) == 0 {
+		return outside
+	}
+	return dedupe(out)
 }
 
 // bases are the types that a type extends; one that is unknown or external is
@@ -280,7 +290,7 @@ func (s *solver) enclosingType(v *view, at uint32) []value {
 			return []value{{vDef, v.path, int32(i), "", HowLocal}}
 		case d.Owner != facts.None && d.Kind == facts.Method:
 			return s.occ(v, d.Owner)
-		case d.Kind == facts.Method && d.Parent != facts.None && weakHolder(v.Defs[d.Parent].Kind): // a function of an object
+		case d.Kind == facts.Method && d.Flags&facts.Arrow == 0 && d.Parent != facts.None && weakHolder(v.Defs[d.Parent].Kind): // a function of an object
 			return []value{{vDef, v.path, d.Parent, "", HowLocal}}
 		}
 	}
@@ -327,6 +337,14 @@ func (s *solver) typeOf(x value) []value {
 	switch {
 	case d.Kind.TypeLike():
 		return []value{x}
+	case d.Val != facts.None && d.Kind.Callable() && v.Exprs[d.Val].Op == facts.XFunc:
+		return []value{x}
+	case d.Val != facts.None:
+		if r := s.eval(v, d.Val); len(r) > 0 {
+			return r
+		}
+	}
+	switch {
 	case d.Kind == facts.Method && v.Occs != nil && d.Type != facts.None && s.isProperty(v, d):
 		return s.written(v, d.Type)
 	case d.Kind.Callable():
@@ -369,7 +387,7 @@ func (s *solver) isProperty(v *view, d *facts.Def) bool {
 func (s *solver) written(v *view, occ int32) []value {
 	var out []value
 	for _, x := range s.occ(v, occ) {
-		if x.kind == vDef && s.kindOf(x) == facts.TypeParam {
+		if x.kind == vDef && s.kindOf(x) == facts.TypeParam && s.view(x.path).Defs[x.def].Val == facts.None {
 			if o := s.view(x.path); o.Defs[x.def].Type != facts.None {
 				out = append(out, s.occ(o, o.Defs[x.def].Type)...)
 			}
@@ -390,6 +408,14 @@ func (s *solver) called(of []value) []value {
 		case vModule: // module.exports = function
 			out = append(out, s.called(s.exported([]value{x}, "default"))...)
 			continue
+		case vInstance:
+			continue
+		case vBuiltin:
+			out = append(out, s.calledBuiltin(x)...)
+			continue
+		case vExpr:
+			out = append(out, s.result(x)...)
+			continue
 		}
 		v := s.view(x.path)
 		if v == nil || x.def < 0 {
@@ -397,12 +423,16 @@ func (s *solver) called(of []value) []value {
 		}
 		d := &v.Defs[x.def]
 		switch {
+		case d.Kind == facts.Interface:
+			out = append(out, s.result(x)...)
 		case d.Kind.TypeLike(), d.Kind == facts.Variant:
 			t := x
 			if d.Kind == facts.Variant && d.Parent != facts.None {
 				t.def = d.Parent
 			}
 			out = append(out, t)
+		case d.Val != facts.None:
+			out = append(out, s.result(x)...)
 		case d.Type != facts.None:
 			out = append(out, s.written(v, d.Type)...)
 		case !d.Kind.Callable() && d.Init != facts.None:
@@ -485,13 +515,29 @@ func (s *solver) guesses(v *view, name string, member, call bool) []value {
 func (s *solver) resolve(v *view, i int32) []value {
 	r := s.occ(v, i)
 	if len(r) > 0 {
-		return dedupe(r)
+		return dedupe(outside(s.building(&v.Occs[i], r)))
 	}
 	o := v.Occs[i]
 	if o.RecvK == facts.NoRecv && s.certainlyNot(v, i) {
 		return nil
 	}
 	return s.guesses(v, v.Name(i), o.RecvK != facts.NoRecv, o.Role == facts.Call)
+}
+
+// outside names what has no definition in the workspace as such.
+func outside(r []value) []value {
+	out := make([]value, 0, len(r))
+	for _, x := range r {
+		switch x.kind {
+		case vBuiltin:
+			_, name := holder(x)
+			x = value{kind: vExternal, path: name + " is a member of a collection of the language", def: facts.None, how: HowMember}
+		case vInstance, vExpr:
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // certainlyNot reports whether a plain name cannot be anything of the workspace:

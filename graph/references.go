@@ -33,6 +33,9 @@ func (s *solver) uses(targets []value) (resolved, guesses []use) {
 		d := &v.Defs[x.def]
 		want[target{x.path, x.def}] = true
 		names[v.DefName(x.def)] = true
+		if class := constructorOf(v, d); class != facts.None {
+			names[v.DefName(class)] = true
+		}
 		if d.Flags&facts.Default != 0 {
 			names["default"] = true
 		}
@@ -107,18 +110,47 @@ func (s *solver) spread(names map[string]bool, files map[string]bool) {
 	}
 }
 
+// constructorOf is the class whose constructor a definition is, where building
+// an instance names the class alone, else None.
+func constructorOf(v *view, d *facts.Def) int32 {
+	if d.Kind == facts.Method && d.Parent != facts.None && v.lang.FamilyName() == "javascript" && v.Names[d.Name] == "constructor" {
+		return d.Parent
+	}
+	return facts.None
+}
+
+// building adds the constructors of the classes that a call names.
+func (s *solver) building(o *facts.Occ, r []value) []value {
+	if o.Role != facts.Call {
+		return r
+	}
+	for _, x := range r {
+		if x.kind != vDef || s.kindOf(x) != facts.Class {
+			continue
+		}
+		v := s.view(x.path)
+		for _, c := range s.children(v, x.def, "constructor") {
+			if constructorOf(v, &v.Defs[c.def]) != facts.None {
+				c.how = x.how
+				r = append(r[:len(r):len(r)], c)
+			}
+		}
+	}
+	return r
+}
+
 // usesIn finds the uses in one file.
 func (s *solver) usesIn(v *view, want map[target]bool, names map[string]bool) (resolved, guesses []use) {
 	ids := s.localNames(v, names)
 	for i := range v.Occs {
 		o := &v.Occs[i]
-		if o.Role == facts.Definition || !ids[o.Name] {
+		if o.Role == facts.Definition && o.RecvK != facts.RecvBoth || !ids[o.Name] {
 			continue
 		}
-		r := s.occ(v, int32(i))
+		r := s.building(o, s.occ(v, int32(i)))
 		hit := false
 		for _, x := range r {
-			if x.kind == vDef && want[target{x.path, x.def}] {
+			if x.kind == vDef && want[target{x.path, x.def}] && !(x.path == v.path && v.Defs[x.def].NameStart == o.Start) {
 				resolved = append(resolved, use{v, int32(i), x.how})
 				hit = true
 				break

@@ -130,7 +130,10 @@ func (s *solver) location(x value, e workspace.Encoding) (Location, bool) {
 		}
 		return l, true
 	}
-	if x.kind == vExternal {
+	if x.kind == vInstance { // a collection: its elements' type
+		x.kind = vDef
+	}
+	if x.kind != vDef {
 		return Location{}, false
 	}
 	v := s.view(x.path)

@@ -15,7 +15,7 @@ type value struct {
 	kind valueKind
 	path string // of a definition or module file
 	def  int32  // of a definition, an instance's type, or the inline module; None for a file
-	dir  string // of a package that is a directory
+	dir  string // of a package that is a directory; of vInstance and vBuiltin, see wraps
 	how  How
 }
 
@@ -23,9 +23,11 @@ type valueKind uint8
 
 const (
 	vDef      valueKind = iota // a definition
-	vInstance                  // something of the type def
+	vInstance                  // a collection or promise of the type def; see wraps
 	vModule                    // a file, a directory, or an inline module of a file
 	vExternal                  // known to be outside the workspace
+	vExpr                      // the function or object type that the expression def of a file is
+	vBuiltin                   // a member of a collection or promise; see builtin
 )
 
 // solver answers one question. It remembers what it worked out, and gives up
@@ -36,6 +38,7 @@ type solver struct {
 	views map[string]*view
 	memo  map[site][]value
 	busy  map[site]bool // being worked out, against cycles
+	types map[site][]value // of expressions; see eval
 	steps int
 	texts map[string][]byte // of the disk, as read for this question
 	stale []string          // files whose text is not the indexed one any more
@@ -55,7 +58,7 @@ const (
 )
 
 func (g *Graph) newSolver(ctx context.Context) *solver {
-	return &solver{g: g, ctx: ctx, views: map[string]*view{}, memo: map[site][]value{}, busy: map[site]bool{}}
+	return &solver{g: g, ctx: ctx, views: map[string]*view{}, memo: map[site][]value{}, busy: map[site]bool{}, types: map[site][]value{}}
 }
 
 // view is the file's facts, the same for the whole question.
@@ -94,7 +97,11 @@ func (s *solver) occNow(v *view, i int32) []value {
 	name := v.Name(i)
 	switch o.Role {
 	case facts.Definition:
-		return s.named(v, o.Start)
+		own := s.named(v, o.Start)
+		if o.RecvK == facts.RecvBoth {
+			return s.keyOf(v, o, name, own)
+		}
+		return own
 	case facts.ImportUse:
 		if r, ok := s.importOcc(v, o.Start, name); ok {
 			return r
@@ -122,6 +129,10 @@ func (s *solver) occNow(v *view, i int32) []value {
 		return s.members(v, t, name, false)
 	case facts.RecvUnknown:
 		return nil
+	case facts.RecvExpr:
+		return s.members(v, s.eval(v, o.Recv), name, false)
+	case facts.RecvBoth:
+		return s.keyOf(v, o, name, s.lexical(v, name, v.ScopeAt(o.Start), o.Start))
 	}
 	return s.lexical(v, name, v.ScopeAt(o.Start), o.Start)
 }

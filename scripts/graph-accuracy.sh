@@ -40,8 +40,8 @@ package_ts rxjs rxjs@7.8.1
 cd "$repo"
 go build -o "$cache/graphaccuracy" ./internal/graphaccuracy
 modules=$cache/servers/node_modules
-echo "| package | what | precision of resolved answers | recall of resolved answers | right/answered by how | where the server says nothing |"
-echo "|---|---|---|---|---|---|"
+echo "| package | what | precision of resolved answers | recall of resolved answers | right/answered by how | where the server says nothing | related |"
+echo "|---|---|---|---|---|---|---|"
 for p in click flask; do
   "$cache/graphaccuracy" -root "$cache/ws/$p" -language python -name "$p" "$@" node "$modules/pyright/langserver.index.js" --stdio
 done

@@ -423,7 +423,7 @@ func (b *builder) sortDefs(f *facts.File) {
 			stack = stack[:len(stack)-1]
 		}
 		n := facts.Def{Kind: d.kind, Flags: d.flags, Start: d.start, End: d.end, NameStart: d.nameStart, SigEnd: d.sigEnd, Doc: d.doc,
-			Parent: facts.None, Owner: facts.None, Type: facts.None, Init: facts.None}
+			Parent: facts.None, Owner: facts.None, Type: facts.None, Init: facts.None, Val: facts.None}
 		if len(stack) > 0 {
 			n.Parent = stack[len(stack)-1]
 		}

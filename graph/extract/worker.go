@@ -94,6 +94,9 @@ func (w *Worker) Build(ctx context.Context, u *Unit, text []byte, captures []sit
 	w.b.reset(u, text)
 	w.b.add(captures)
 	f := w.b.finish()
+	if u.Infer != nil {
+		u.Infer(w.cursor.Flatten(u.Grammar, tree, text), f)
+	}
 	for _, e := range errors[:min(len(errors), facts.MaxErrors)] {
 		f.Errors = append(f.Errors, facts.Span{Start: e.Start, End: e.End})
 	}

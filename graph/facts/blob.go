@@ -40,6 +40,7 @@ func Encode(f *File) []byte {
 	w.occs(f.Occs)
 	w.defs(f.Defs)
 	w.imports(f.Imports)
+	w.exprs(f.Exprs)
 	return binary.LittleEndian.AppendUint64(w.b, xxh3.Hash(w.b))
 }
 
@@ -78,8 +79,11 @@ func (w *writer) occs(v []Occ) {
 		w.u(o.Start - prev)
 		w.u(o.Name)
 		w.byte(byte(o.Role)<<4 | byte(o.RecvK))
-		if o.RecvK.Linked() {
+		switch {
+		case o.RecvK.Linked():
 			w.i(int32(i) - o.Recv)
+		case o.RecvK.Expr():
+			w.i(o.Recv)
 		}
 		prev = o.Start
 	}
@@ -105,6 +109,7 @@ func (w *writer) defs(v []Def) {
 		w.i(d.Owner)
 		w.i(d.Type)
 		w.i(d.Init)
+		w.i(d.Val)
 		w.n(len(d.Bases))
 		for _, b := range d.Bases {
 			w.i(b)
@@ -132,6 +137,22 @@ func (w *writer) imports(v []Import) {
 			w.u(b.NameStart)
 			w.u(b.AsStart)
 		}
+	}
+}
+
+func (w *writer) exprs(v []Expr) {
+	w.n(len(v))
+	for i, x := range v {
+		w.byte(byte(x.Op))
+		w.byte(x.N)
+		w.i(x.Occ)
+		if x.Op.raw() {
+			w.i(x.A)
+			w.i(x.B)
+			continue
+		}
+		w.i(int32(i) - x.A)
+		w.i(int32(i) - x.B)
 	}
 }
 
@@ -171,6 +192,7 @@ func decodeBody(body []byte) (*File, error) {
 	r.occs(f)
 	r.defs(f)
 	r.imports(f)
+	r.exprs(f)
 	if r.bad || len(r.b) != 0 || !f.valid() {
 		return nil, ErrCorrupt
 	}
@@ -278,15 +300,18 @@ func (r *reader) occs(f *File) {
 		o := Occ{Start: at, Name: r.u(), Recv: None}
 		b := r.byte()
 		o.Role, o.RecvK = Role(b>>4), RecvKind(b&15)
-		if o.RecvK.Linked() {
+		switch {
+		case o.RecvK.Linked():
 			o.Recv = int32(i) - r.i()
+		case o.RecvK.Expr():
+			o.Recv = r.i()
 		}
 		f.Occs[i] = o
 	}
 }
 
 func (r *reader) defs(f *File) {
-	f.Defs = make([]Def, r.count(14))
+	f.Defs = make([]Def, r.count(15))
 	at := uint32(0)
 	for i := range f.Defs {
 		at += r.u()
@@ -298,7 +323,7 @@ func (r *reader) defs(f *File) {
 			d.Doc = r.span()
 		}
 		d.Parent = int32(i) - r.i()
-		d.Scope, d.Owner, d.Type, d.Init = r.i(), r.i(), r.i(), r.i()
+		d.Scope, d.Owner, d.Type, d.Init, d.Val = r.i(), r.i(), r.i(), r.i(), r.i()
 		if n := r.count(1); n > 0 {
 			d.Bases = make([]int32, n)
 			for j := range d.Bases {
@@ -327,6 +352,19 @@ func (r *reader) imports(f *File) {
 	}
 }
 
+func (r *reader) exprs(f *File) {
+	f.Exprs = make([]Expr, r.count(5))
+	for i := range f.Exprs {
+		x := Expr{Op: ExprOp(r.byte()), N: r.byte(), Occ: r.i()}
+		if x.Op.raw() {
+			x.A, x.B = r.i(), r.i()
+		} else {
+			x.A, x.B = int32(i)-r.i(), int32(i)-r.i()
+		}
+		f.Exprs[i] = x
+	}
+}
+
 // valid checks every index and range, so that no later code has to.
 func (f *File) valid() bool {
 	occ := func(i int32) bool { return i >= None && i < int32(len(f.Occs)) }
@@ -339,7 +377,7 @@ func (f *File) valid() bool {
 		}
 	}
 	for i, o := range f.Occs {
-		if o.Name >= uint32(len(f.Names)) || o.Role >= roles || o.RecvK >= recvKinds || o.Recv < None || o.Recv >= int32(i) ||
+		if o.Name >= uint32(len(f.Names)) || o.Role >= roles || o.RecvK >= recvKinds || o.Recv < None ||
 			o.Start > f.Size || uint64(o.Start)+uint64(len(f.Names[o.Name])) > uint64(f.Size) || (i > 0 && o.Start < f.Occs[i-1].Start) {
 			return false
 		}
@@ -356,6 +394,9 @@ func (f *File) valid() bool {
 				return false
 			}
 		}
+	}
+	if !f.validExprs() {
+		return false
 	}
 	for _, m := range f.Imports {
 		if m.Kind >= importKinds || m.End < m.Start || m.End > f.Size || m.SpecStart > f.Size || m.Scope < 0 || m.Scope >= int32(len(f.Scopes)) {

@@ -12,9 +12,11 @@ func sample() *File {
 		Names:  []string{"a", "Foo", "bar"},
 		Scopes: []Scope{{End: 60, Parent: None}, {Start: 4, End: 50, Parent: 0, Kind: FunctionScope}},
 		Occs: []Occ{{Start: 1, Name: 0, Recv: None, Role: Definition}, {Start: 5, Name: 1, Recv: None, Role: TypeUse},
-			{Start: 9, Name: 2, Recv: 1, Role: Call, RecvK: RecvName}, {Start: 20, Name: 2, Recv: None, RecvK: RecvSelf}},
-		Defs: []Def{{Name: 0, Kind: Class, Flags: Exported, End: 50, NameStart: 1, SigEnd: 4, Doc: Span{2, 3}, Parent: None, Owner: None, Type: 1, Init: None, Bases: []int32{1, 2}},
-			{Name: 2, Kind: Method, Start: 9, End: 20, NameStart: 9, SigEnd: 12, Parent: 0, Scope: 1, Owner: 1, Type: None, Init: 2}},
+			{Start: 9, Name: 2, Recv: 1, Role: Call, RecvK: RecvName}, {Start: 20, Name: 2, Recv: None, RecvK: RecvSelf}, {Start: 24, Name: 2, Recv: 3, RecvK: RecvBoth}},
+		Defs: []Def{{Name: 0, Kind: Class, Flags: Exported, End: 50, NameStart: 1, SigEnd: 4, Doc: Span{2, 3}, Parent: None, Owner: None, Type: 1, Init: None, Val: 2, Bases: []int32{1, 2}},
+			{Name: 2, Kind: Method, Start: 9, End: 20, NameStart: 9, SigEnd: 12, Parent: 0, Scope: 1, Owner: 1, Type: None, Init: 2, Val: None}},
+		Exprs: []Expr{{Op: XName, Occ: 1, A: None, B: None}, {Op: XParams, Occ: None, A: 0, B: None}, {Op: XFunc, Occ: None, A: 0, B: 1},
+			{Op: XObject, Occ: None, A: 20, B: 30}},
 		Imports: []Import{{Kind: ReExport, Start: 3, End: 20, Spec: "./x", SpecStart: 5, TypeOnly: true,
 			Bindings: []Binding{{Kind: Named, Name: "q", As: "r", NameStart: 6, AsStart: 8, Binds: true, Exports: true}}}},
 	}
@@ -26,7 +28,7 @@ func TestEncodeDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Describe(back) != Describe(f) || !reflect.DeepEqual(back.Imports, f.Imports) || !reflect.DeepEqual(back.Scopes, f.Scopes) || !reflect.DeepEqual(back.Occs, f.Occs) {
+	if Describe(back) != Describe(f) || !reflect.DeepEqual(back.Imports, f.Imports) || !reflect.DeepEqual(back.Scopes, f.Scopes) || !reflect.DeepEqual(back.Occs, f.Occs) || !reflect.DeepEqual(back.Exprs, f.Exprs) {
 		t.Errorf("changed:\n%s\n%s", Describe(back), Describe(f))
 	}
 }

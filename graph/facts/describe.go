@@ -25,6 +25,9 @@ func Describe(f *File) string {
 				fmt.Fprintf(&b, " %s=%s", x.label, f.Name(x.occ))
 			}
 		}
+		if d.Val != None {
+			fmt.Fprintf(&b, " val=%s", f.expr(d.Val, 8))
+		}
 		for _, o := range d.Bases {
 			fmt.Fprintf(&b, " base=%s", f.Name(o))
 		}
@@ -42,7 +45,7 @@ func Describe(f *File) string {
 		b.WriteByte('\n')
 	}
 	for i, o := range f.Occs {
-		if o.Role == Definition {
+		if o.Role == Definition && !o.RecvK.Expr() {
 			continue
 		}
 		fmt.Fprintf(&b, "%s %s %s", o.Role, f.Name(int32(i)), place(o.Start))
@@ -53,6 +56,10 @@ func Describe(f *File) string {
 			fmt.Fprintf(&b, " of %s()", f.Name(o.Recv))
 		case RecvArg:
 			fmt.Fprintf(&b, " argument of %s()", f.Name(o.Recv))
+		case RecvExpr:
+			fmt.Fprintf(&b, " of %s", f.expr(o.Recv, 8))
+		case RecvBoth:
+			fmt.Fprintf(&b, " here and of %s", f.expr(o.Recv, 8))
 		case RecvSelf:
 			b.WriteString(" of self")
 		case RecvSuper:
@@ -73,4 +80,33 @@ func Describe(f *File) string {
 		fmt.Fprintf(&b, "error %s\n", place(e.Start))
 	}
 	return b.String()
+}
+
+var opNames = [exprOps]string{"?", "", "value", "self", "call", "await", "elem", "each", "index", "array", "map", "promise", "union", "object", "func", "params", "arg", "param", "ret", "apply", "text", "match", "key"}
+
+// expr writes an expression, to a depth.
+func (f *File) expr(i int32, depth int) string {
+	if i == None {
+		return "_"
+	}
+	x := f.Exprs[i]
+	switch {
+	case depth == 0:
+		return "…"
+	case x.Op == XName:
+		return f.Name(x.Occ)
+	case x.Op == XValue:
+		return "value " + f.Name(x.Occ)
+	case x.Op.raw():
+		return opNames[x.Op]
+	}
+	s := opNames[x.Op]
+	if x.Op == XArg || x.Op == XParam || x.Op == XIndex {
+		s += fmt.Sprint(x.N)
+	}
+	s += "(" + f.expr(x.A, depth-1)
+	if x.B != None {
+		s += ", " + f.expr(x.B, depth-1)
+	}
+	return s + ")"
 }

@@ -17,7 +17,8 @@ const None int32 = -1
 //
 //	1: first form
 //	2: Python types in strings, arguments of generic types are uses
-const Version = 2
+//	3: expressions, from which types are worked out
+const Version = 3
 
 // Kind is what a definition defines.
 type Kind uint8
@@ -137,10 +138,15 @@ const (
 	RecvSelf                    // self, this, cls
 	RecvSuper                   // super
 	RecvArg                     // not a member: the name of an argument in a call of Occ.Recv
+	RecvExpr                    // a member of the type of the expression Occ.Recv
+	RecvBoth                    // that, and what it means without: {x} is a variable and a key
 	recvKinds
 )
 
-// Linked reports whether Occ.Recv is set.
+// Expr reports whether Occ.Recv is an index of File.Exprs.
+func (r RecvKind) Expr() bool { return r == RecvExpr || r == RecvBoth }
+
+// Linked reports whether Occ.Recv is an occurrence.
 func (r RecvKind) Linked() bool { return r == RecvName || r == RecvCall || r == RecvArg }
 
 // Span is a range of bytes.
@@ -150,7 +156,7 @@ type Span struct{ Start, End uint32 }
 type Occ struct {
 	Start uint32
 	Name  uint32 // index into File.Names; the identifier ends at Start plus its length
-	Recv  int32  // occurrence; see RecvKind
+	Recv  int32  // occurrence or expression; see RecvKind
 	Role  Role
 	RecvK RecvKind
 }
@@ -184,6 +190,7 @@ const (
 	FromText       // found by its header's text, not by the grammar
 	Hidden         // never an answer by itself (impl blocks)
 	OnType         // a member of the type, not of an instance
+	Arrow          // a function that has the self of what is around it
 )
 
 // Def is a definition.
@@ -200,7 +207,11 @@ type Def struct {
 	Owner      int32  // occurrence: the type that it belongs to when that is not Parent (impl, receiver)
 	Type       int32  // occurrence: the head of the written type, of the value or of what a call returns
 	Init       int32  // occurrence: what is called or named by the initial value
-	Bases      []int32
+	// Val is the expression of its type: as written, of its initial value, or as
+	// what surrounds it expects. That of a function is an XFunc; that of a
+	// property with code behind it is the type of the property.
+	Val   int32
+	Bases []int32
 }
 
 // ImportKind is the form of an import.
@@ -264,6 +275,7 @@ type File struct {
 	Defs    []Def    // by NameStart
 	Occs    []Occ    // by Start
 	Imports []Import // by Start
+	Exprs   []Expr   // operands before what uses them
 }
 
 // MaxErrors bounds File.Errors.

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
+	"github.com/stella-ls/stella-ls/graph/syntax"
 )
 
 // Language describes one language. It is made once and never changes.
@@ -66,6 +67,9 @@ type Language struct {
 	ImportTree func(text []byte, start, end uint32) []facts.Import
 	// Fix adds what queries cannot say.
 	Fix func(text []byte, f *facts.File)
+	// Infer writes down what is known of types (see package infer); nil: nothing
+	// beyond what the queries capture.
+	Infer func(t *syntax.Tree, f *facts.File)
 
 	// Resolver makes the import rules for one workspace; nil: no imports.
 	Resolver func(env Env) Resolver

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -21,6 +22,8 @@ type client struct {
 	next int
 	wait map[int]chan json.RawMessage
 	open map[string]bool
+	// answers by question.
+	answers map[string][]string
 }
 
 type message struct {
@@ -32,7 +35,7 @@ type message struct {
 }
 
 func start(root string, options any, argv ...string) (*client, error) {
-	c := &client{cmd: exec.Command(argv[0], argv[1:]...), wait: map[int]chan json.RawMessage{}, open: map[string]bool{}}
+	c := &client{cmd: exec.Command(argv[0], argv[1:]...), wait: map[int]chan json.RawMessage{}, open: map[string]bool{}, answers: map[string][]string{}}
 	c.cmd.Dir = root
 	c.cmd.Stderr = io.Discard
 	var err error
@@ -145,6 +148,9 @@ func (c *client) didOpen(path, language, text string) error {
 		return nil
 	}
 	c.open[path] = true
+	if strings.HasSuffix(path, ".tsx") {
+		language = "typescriptreact"
+	}
 	return c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + path, "languageId": language, "version": 1, "text": text}})
 }
 
@@ -159,8 +165,34 @@ type lspRange struct {
 	Start struct{ Line, Character int }
 }
 
-// ask returns places as "path:line:character", 0-based.
+// ask returns places as "path:line:character", 0-based. Answers are remembered,
+// on disk with -answers, since the servers take most of the time of a run.
 func (c *client) ask(method, path string, line, col int, extra map[string]any) ([]string, error) {
+	key := fmt.Sprintf("%s %s:%d:%d", method, path, line, col)
+	if out, ok := c.answers[key]; ok {
+		return out, nil
+	}
+	out, err := c.askNow(method, path, line, col, extra)
+	if err == nil {
+		c.answers[key] = out
+	}
+	return out, err
+}
+
+// remember loads the answers of an earlier run over the same texts; the function
+// that it returns keeps them.
+func (c *client) remember(file string) func() {
+	if b, err := os.ReadFile(file); err == nil {
+		_ = json.Unmarshal(b, &c.answers)
+	}
+	return func() {
+		if b, err := json.Marshal(c.answers); err == nil && file != "" {
+			_ = os.WriteFile(file, b, 0o644)
+		}
+	}
+}
+
+func (c *client) askNow(method, path string, line, col int, extra map[string]any) ([]string, error) {
 	p := map[string]any{"textDocument": map[string]any{"uri": "file://" + path}, "position": map[string]any{"line": line, "character": col}}
 	for k, v := range extra {
 		p[k] = v

@@ -8,8 +8,16 @@
 // regular expression and not by the graph. Where the server names a place in the
 // package, the graph's answer is right when its first place is among them.
 // Answers that the graph gives where the server says nothing are counted apart,
-// as nobody knows. References: definitions are drawn from the graph; every place
-// is compared.
+// as nobody knows. Names in comments are left out.
+//
+// References: definitions are drawn from the graph; every place is compared. A
+// server lists with a member also the uses of members that are related to it:
+// of other types in the hierarchy, of other alternatives of a union, other
+// overloads. So each place that it lists and the graph does not is asked about
+// again: where the server's own definition is another one, the place counts as
+// related, not as missed. A place that only the graph lists is judged the same
+// way: the server's definition of it is the one asked about (right), another
+// one (wrong), or none (unknown).
 package main
 
 import (
@@ -37,6 +45,7 @@ var (
 	places   = flag.Int("places", 800, "identifiers to ask about")
 	symbols  = flag.Int("symbols", 120, "definitions whose references are compared")
 	verbose  = flag.Bool("v", false, "prints every difference")
+	answers  = flag.String("answers", "", "a file that keeps the server's answers from run to run")
 	options  = flag.String("options", "{}", "the server's initializationOptions")
 )
 
@@ -59,6 +68,7 @@ func main() {
 type file struct {
 	path, text string
 	lines      []string
+	comment    []bool // by byte
 }
 
 // score counts answers found one way.
@@ -99,7 +109,11 @@ func run(argv []string) error {
 		return err
 	}
 	defer peer.stop()
-	c := comparison{ctx: ctx, g: g, peer: peer, dir: dir, defs: map[string]*score{}, refsBy: map[string]map[string]*score{}, missed: map[string]int{}, right: map[string]int{}}
+	defer peer.remember(*answers)()
+	c := comparison{ctx: ctx, g: g, peer: peer, dir: dir, defs: map[string]*score{}, refsBy: map[string]map[string]*score{}, missed: map[string]int{}, right: map[string]int{}, related: map[string]int{}, texts: map[string]file{}}
+	for _, f := range files {
+		c.texts[f.path] = f
+	}
 	rng := rand.New(rand.NewPCG(11, 12))
 	if err := c.definitions(files, rng); err != nil {
 		return err
@@ -124,7 +138,7 @@ func sources(dir string) ([]file, error) {
 		}
 		b, err := os.ReadFile(p)
 		if err == nil && len(b) < 400_000 {
-			out = append(out, file{p, string(b), strings.Split(string(b), "\n")})
+			out = append(out, file{p, string(b), strings.Split(string(b), "\n"), comments(string(b), *language)})
 		}
 		return err
 	})
@@ -142,6 +156,8 @@ type comparison struct {
 	guessed   int
 	missed    map[string]int // references that we did not give, by group of definition
 	right     map[string]int // those resolved right
+	related   map[string]int // listed by the server with others in mind
+	texts     map[string]file
 	refsBy    map[string]map[string]*score
 	firstPeer time.Time
 }
@@ -174,7 +190,7 @@ func (c *comparison) definitions(files []file, rng *rand.Rand) error {
 			continue
 		}
 		at := all[rng.IntN(len(all))]
-		if keywords[f.text[at[0]:at[1]]] {
+		if keywords[f.text[at[0]:at[1]]] || f.comment[at[0]] {
 			continue
 		}
 		pos := workspace.PositionAt(f.text, at[0], workspace.UTF16)
@@ -278,14 +294,10 @@ func (c *comparison) references(files []file, rng *rand.Rand) error {
 		}
 		walk(ss)
 	}
-	texts := map[string]string{}
-	for _, f := range files {
-		texts[f.path] = f.text
-	}
 	rng.Shuffle(len(defs), func(i, j int) { defs[i], defs[j] = defs[j], defs[i] })
 	for _, d := range defs[:min(len(defs), *symbols)] {
 		p := string(d.Path)
-		if err := c.peer.didOpen(p, *language, texts[p]); err != nil {
+		if err := c.peer.didOpen(p, *language, c.texts[p].text); err != nil {
 			return err
 		}
 		truth, err := c.peer.ask("textDocument/references", p, int(d.NameRange.Start.Line), int(d.NameRange.Start.Character), map[string]any{"context": map[string]any{"includeDeclaration": false}})
@@ -296,12 +308,44 @@ func (c *comparison) references(files []file, rng *rand.Rand) error {
 		if err != nil {
 			return err
 		}
-		c.compareRefs(d, within(truth, c.dir), mine)
+		if err := c.compareRefs(d, within(truth, c.dir), mine); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (c *comparison) compareRefs(d graph.Location, truth []string, mine []graph.Location) {
+// means asks the server what the name at a place is: the definition d, another
+// one, or nothing at all. comment: nobody asks, it is in a comment or a keyword.
+func (c *comparison) means(at string, d graph.Location) (same, nothing, comment bool, err error) {
+	var line, col int
+	i := strings.LastIndex(at, ":")
+	j := strings.LastIndex(at[:i], ":")
+	p := at[:j]
+	if _, err := fmt.Sscanf(at[j+1:], "%d:%d", &line, &col); err != nil {
+		return false, false, false, err
+	}
+	f, ok := c.texts[p]
+	if !ok { // a file that nothing was drawn from
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return false, false, false, err
+		}
+		f = file{path: p, text: string(b), comment: comments(string(b), *language)}
+		c.texts[p] = f
+	}
+	off := workspace.OffsetAt(f.text, workspace.Position{Line: uint32(line), Character: uint32(col)}, workspace.UTF16)
+	if off < len(f.comment) && (f.comment[off] || keywords[word.FindString(f.text[off:])]) {
+		return false, false, true, nil
+	}
+	if err := c.peer.didOpen(p, *language, f.text); err != nil {
+		return false, false, false, err
+	}
+	truth, err := c.peer.ask("textDocument/definition", p, line, col, nil)
+	return contains(truth, d), len(truth) == 0, false, err
+}
+
+func (c *comparison) compareRefs(d graph.Location, truth []string, mine []graph.Location) error {
 	group := "functions, classes, types"
 	switch d.Kind {
 	case "property", "field", "variant", "variable", "const":
@@ -318,24 +362,47 @@ func (c *comparison) compareRefs(d graph.Location, truth []string, mine []graph.
 	for _, m := range mine {
 		p := place(m)
 		s := count(c.refsBy[group], m.How)
-		if want[p] {
+		same, nothing := want[p], false
+		if !same {
+			var err error
+			if same, nothing, _, err = c.means(p, d); err != nil {
+				return err
+			}
+		}
+		switch {
+		case same:
 			s.right++
 			if m.How != graph.HowName {
 				c.right[group]++
 			}
 			delete(want, p)
-			continue
-		}
-		s.wrong++
-		if *verbose {
-			fmt.Fprintf(os.Stderr, "reference too many of %s %s by %s: %s\n", d.Name, strings.TrimPrefix(place(d), c.dir+"/"), m.How, strings.TrimPrefix(p, c.dir+"/"))
+		case nothing:
+			s.unknown++
+		default:
+			s.wrong++
+			c.say("reference too many of %s %s by %s: %s\n", d.Name, place(d), m.How, p)
 		}
 	}
-	c.missed[group] += len(want)
-	if *verbose {
-		for w := range want {
-			fmt.Fprintf(os.Stderr, "reference missed of %s %s: %s\n", d.Name, strings.TrimPrefix(place(d), c.dir+"/"), strings.TrimPrefix(w, c.dir+"/"))
+	for w := range want {
+		same, nothing, comment, err := c.means(w, d)
+		switch {
+		case err != nil:
+			return err
+		case comment:
+		case same || nothing:
+			c.missed[group]++
+			c.say("reference missed of %s %s: %s\n", d.Name, place(d), w)
+		default:
+			c.related[group]++
 		}
+	}
+	return nil
+}
+
+// say prints a difference, with paths relative to the package.
+func (c *comparison) say(format string, args ...any) {
+	if *verbose {
+		fmt.Fprint(os.Stderr, strings.ReplaceAll(fmt.Sprintf(format, args...), c.dir+"/", ""))
 	}
 }
 
@@ -347,7 +414,7 @@ func percent(n, of int) string {
 }
 
 func (c *comparison) print(ours, theirs time.Duration) {
-	line := func(what string, m map[string]*score, right, total int) {
+	line := func(what string, m map[string]*score, right, total int, related string) {
 		var all score
 		var by []string
 		for how, s := range m {
@@ -357,12 +424,21 @@ func (c *comparison) print(ours, theirs time.Duration) {
 			by = append(by, fmt.Sprintf("%s %d/%d", how, s.right, s.right+s.wrong))
 		}
 		sort.Strings(by)
-		fmt.Printf("| %s | %s | %s (%d of %d) | %s (%d of %d) | %s | %d |\n", *name, what, percent(all.right, all.right+all.wrong), all.right, all.right+all.wrong,
-			percent(right, total), right, total, strings.Join(by, ", "), all.unknown)
+		fmt.Printf("| %s | %s | %s (%d of %d) | %s (%d of %d) | %s | %d | %s |\n", *name, what, percent(all.right, all.right+all.wrong), all.right, all.right+all.wrong,
+			percent(right, total), right, total, strings.Join(by, ", "), all.unknown, related)
 	}
-	line("definitions", c.defs, c.resolved, c.asked)
+	line("definitions", c.defs, c.resolved, c.asked, "")
+	all, right, missed, related := map[string]*score{}, 0, 0, 0
 	for _, group := range []string{"functions, classes, types", "fields, properties, variables"} {
-		line("references of "+group, c.refsBy[group], c.right[group], c.right[group]+c.missed[group])
+		line("references of "+group, c.refsBy[group], c.right[group], c.right[group]+c.missed[group], fmt.Sprint(c.related[group]))
+		for how, s := range c.refsBy[group] {
+			t := count(all, graph.How(how))
+			t.right, t.wrong, t.unknown = t.right+s.right, t.wrong+s.wrong, t.unknown+s.unknown
+		}
+		right, missed, related = right+c.right[group], missed+c.missed[group], related+c.related[group]
 	}
-	fmt.Printf("| %s | first cross-file definition | ours, everything indexed: %.2f s | server: %.2f s | %.1f x | |\n", *name, ours.Seconds(), theirs.Seconds(), theirs.Seconds()/ours.Seconds())
+	line("references", all, right, right+missed, fmt.Sprint(related))
+	if *answers == "" {
+		fmt.Printf("| %s | first cross-file definition | ours, everything indexed: %.2f s | server: %.2f s | %.1f x | | |\n", *name, ours.Seconds(), theirs.Seconds(), theirs.Seconds()/ours.Seconds())
+	}
 }

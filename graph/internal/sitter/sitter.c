@@ -192,6 +192,48 @@ uint32_t st_multiline(const TSTree *t, const char *text, st_node *out, uint32_t 
   return n;
 }
 
+// st_flatten lists all named nodes, parents before children, in one crossing from
+// Go to C. It returns false when memory ran out.
+bool st_flatten(const TSTree *t, st_flat_buffer *out) {
+  TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
+  out->len = 0;
+  int32_t parent = -1;
+  bool ok = true;
+  for (;;) {
+    TSNode node = ts_tree_cursor_current_node(&c);
+    bool named = ts_node_is_named(node), down = false;
+    if (named) {
+      if (out->len == out->cap) {
+        size_t cap = out->cap ? out->cap * 2 : 4096;
+        st_flat *v = realloc(out->v, cap * sizeof *v);
+        if (!v) { ok = false; break; }
+        out->v = v;
+        out->cap = cap;
+      }
+      int32_t self = (int32_t)out->len++;
+      st_flat *o = &out->v[self];
+      o->start = ts_node_start_byte(node);
+      o->end = ts_node_end_byte(node);
+      o->parent = parent;
+      o->next = self + 1;
+      o->symbol = ts_node_symbol(node);
+      o->field = ts_tree_cursor_current_field_id(&c);
+      down = ts_tree_cursor_goto_first_child(&c);
+      if (down) parent = self;
+    }
+    if (down) continue;
+    bool done = false;
+    while (!ts_tree_cursor_goto_next_sibling(&c)) {
+      if (parent < 0 || !ts_tree_cursor_goto_parent(&c)) { done = true; break; }
+      out->v[parent].next = (int32_t)out->len;
+      parent = out->v[parent].parent;
+    }
+    if (done) break;
+  }
+  ts_tree_cursor_delete(&c);
+  return ok;
+}
+
 // st_count_nodes walks the whole tree; the benchmarks' floor uses it.
 uint32_t st_count_nodes(const TSTree *t) {
   TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));

@@ -34,6 +34,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/stella-ls/stella-ls/graph/syntax"
 	_ "github.com/tree-sitter/go-tree-sitter" // the C library; its init must run before ours
 )
 
@@ -47,21 +48,28 @@ var ErrTooSlow = errors.New("parsing took too long")
 
 // Language is a grammar.
 type Language struct {
-	ptr   *C.TSLanguage
-	once  sync.Once
-	names []string
+	ptr           *C.TSLanguage
+	once          sync.Once
+	names, fields []string
 }
 
 // NewLanguage wraps the pointer that a grammar's Go binding returns.
 func NewLanguage(p unsafe.Pointer) *Language { return &Language{ptr: (*C.TSLanguage)(p)} }
 
+// load reads the grammar's names.
+func (l *Language) load() {
+	for i := range uint32(C.ts_language_symbol_count(l.ptr)) {
+		l.names = append(l.names, C.GoString(C.ts_language_symbol_name(l.ptr, C.uint16_t(i))))
+	}
+	l.fields = append(l.fields, "")
+	for i := range uint32(C.ts_language_field_count(l.ptr)) {
+		l.fields = append(l.fields, C.GoString(C.ts_language_field_name_for_id(l.ptr, C.uint16_t(i+1))))
+	}
+}
+
 // SymbolName is the node type with this number.
 func (l *Language) SymbolName(symbol uint16) string {
-	l.once.Do(func() {
-		for i := range uint32(C.ts_language_symbol_count(l.ptr)) {
-			l.names = append(l.names, C.GoString(C.ts_language_symbol_name(l.ptr, C.uint16_t(i))))
-		}
-	})
+	l.once.Do(l.load)
 	if int(symbol) < len(l.names) {
 		return l.names[symbol]
 	}
@@ -301,6 +309,8 @@ type Capture struct {
 type Cursor struct {
 	ptr *C.TSQueryCursor
 	buf *C.st_buffer // in C memory
+	// flat is the last flat tree, in C memory.
+	flat *C.st_flat_buffer
 }
 
 // maxMatches bounds the matches that are open at one time, so that a
@@ -309,7 +319,8 @@ const maxMatches = 1 << 14
 
 // NewCursor makes a cursor.
 func NewCursor() *Cursor {
-	c := &Cursor{ptr: C.ts_query_cursor_new(), buf: (*C.st_buffer)(C.calloc(1, C.sizeof_st_buffer))}
+	c := &Cursor{ptr: C.ts_query_cursor_new(), buf: (*C.st_buffer)(C.calloc(1, C.sizeof_st_buffer)),
+		flat: (*C.st_flat_buffer)(C.calloc(1, C.sizeof_st_flat_buffer))}
 	C.ts_query_cursor_set_match_limit(c.ptr, maxMatches)
 	Live.Cursors.Add(1)
 	return c
@@ -320,6 +331,8 @@ func (c *Cursor) Close() {
 	C.ts_query_cursor_delete(c.ptr)
 	C.free(unsafe.Pointer(c.buf.v))
 	C.free(unsafe.Pointer(c.buf))
+	C.free(unsafe.Pointer(c.flat.v))
+	C.free(unsafe.Pointer(c.flat))
 	c.ptr = nil
 	Live.Cursors.Add(-1)
 }
@@ -339,6 +352,17 @@ func (c *Cursor) Run(q *Query, t *Tree, from, to uint32) (captures []Capture, co
 
 // RunAll is Run over the whole tree.
 func (c *Cursor) RunAll(q *Query, t *Tree) ([]Capture, bool) { return c.Run(q, t, 0, math.MaxUint32) }
+
+// Flatten copies the tree of text into a flat one. Its nodes are valid until the
+// next Flatten or Close.
+func (c *Cursor) Flatten(l *Language, t *Tree, text []byte) *syntax.Tree {
+	l.once.Do(l.load)
+	out := &syntax.Tree{Text: text, Kinds: l.names, Fields: l.fields}
+	if C.st_flatten(t.ptr, c.flat) && c.flat.len > 0 {
+		out.Nodes = unsafe.Slice((*syntax.Node)(unsafe.Pointer(c.flat.v)), int(c.flat.len))
+	}
+	return out
+}
 
 // Trim gives freed C memory back to the system; called after a pass.
 func Trim() { C.st_trim() }

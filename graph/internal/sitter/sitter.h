@@ -60,6 +60,9 @@ extern bool ts_tree_cursor_goto_parent(TSTreeCursor *) WEAK;
 extern bool ts_tree_cursor_goto_next_sibling(TSTreeCursor *) WEAK;
 extern bool ts_tree_cursor_goto_first_child(TSTreeCursor *) WEAK;
 extern int64_t ts_tree_cursor_goto_first_child_for_byte(TSTreeCursor *, uint32_t) WEAK;
+extern uint16_t ts_tree_cursor_current_field_id(const TSTreeCursor *) WEAK;
+extern uint32_t ts_language_field_count(const TSLanguage *) WEAK;
+extern const char *ts_language_field_name_for_id(const TSLanguage *, uint16_t) WEAK;
 extern TSQuery *ts_query_new(const TSLanguage *, const char *, uint32_t, uint32_t *, int *) WEAK;
 extern void ts_query_delete(TSQuery *) WEAK;
 extern uint32_t ts_query_capture_count(const TSQuery *) WEAK;
@@ -88,7 +91,14 @@ typedef struct { st_capture *v; size_t len, cap; bool exceeded; } st_buffer;
 // A node of a path or of a list of errors.
 typedef struct { uint32_t start, end; uint16_t symbol; uint8_t kind; uint8_t named; } st_node;
 
+// A named node of a flat tree. The layout is that of the Go type syntax.Node.
+typedef struct { uint32_t start, end; int32_t parent, next; uint16_t symbol, field; } st_flat;
+
+// A growing array of flat nodes, owned by a worker and reused.
+typedef struct { st_flat *v; size_t len, cap; } st_flat_buffer;
+
 int st_use_c_allocator(void);
+bool st_flatten(const TSTree *t, st_flat_buffer *out);
 bool st_run(TSQueryCursor *c, const TSQuery *q, const TSTree *t, uint32_t from, uint32_t to, st_buffer *out);
 uint32_t st_errors(const TSTree *t, st_node *out, uint32_t max);
 uint32_t st_children(const TSTree *t, uint32_t from, uint32_t to, st_node *out, uint32_t max);

@@ -120,3 +120,28 @@ func TestIncrementalEditFindsTheChange(t *testing.T) {
 		t.Errorf("%d trees live", Live.Trees.Load())
 	}
 }
+
+func TestFlatten(t *testing.T) {
+	text := []byte("fn f(x: u8) { g(x, 1) }\n")
+	l, _, tree := parse(t, string(text))
+	defer tree.Close()
+	c := NewCursor()
+	defer c.Close()
+	f := c.Flatten(l, tree, text)
+	var got []string
+	for i := range f.Nodes {
+		if f.Kind(int32(i)) == "call_expression" {
+			for k := f.First(int32(i)); k >= 0; k = f.Sibling(k) {
+				got = append(got, f.Field(k)+"="+f.Str(k))
+			}
+			args := f.Child(int32(i), "arguments")
+			got = append(got, f.Str(f.Last(args)), f.Kind(f.Parent(args)))
+		}
+	}
+	if want := "function=g arguments=(x, 1) 1 call_expression"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if n := f.Nodes[0]; n.Parent != -1 || int(n.Next) != len(f.Nodes) || n.End != uint32(len(text)) {
+		t.Errorf("root %+v of %d", n, len(f.Nodes))
+	}
+}

@@ -42,6 +42,7 @@ var Language = &lang.Language{
 	ImportCalls: []string{"require"},
 	Exports:     Exported,
 	Fix:         Fix,
+	Infer:       Infer,
 	Resync:      Resync,
 	Resolver:    NewResolver,
 }

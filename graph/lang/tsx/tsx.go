@@ -18,6 +18,7 @@ var Language = &lang.Language{
 	ImportCalls: []string{"require"},
 	Exports:     javascript.Exported,
 	Fix:         typescript.Fix,
+	Infer:       javascript.Infer,
 	Resync:      javascript.Resync,
 	Resolver:    javascript.NewResolver,
 }

@@ -15,7 +15,7 @@ import (
 var Queries string
 
 // Unwrap are types that matter by their argument.
-var Unwrap = []string{"Promise", "Readonly", "Partial", "Required", "NonNullable", "Awaited"}
+var Unwrap = []string{"Promise", "Readonly", "Partial", "Required", "NonNullable", "Awaited", "Omit", "Pick", "Extract", "Exclude", "NoInfer"}
 
 // Language is TypeScript without JSX.
 var Language = &lang.Language{
@@ -27,6 +27,7 @@ var Language = &lang.Language{
 	ImportCalls: []string{"require"},
 	Exports:     javascript.Exported,
 	Fix:         Fix,
+	Infer:       javascript.Infer,
 	Resync:      javascript.Resync,
 	Resolver:    javascript.NewResolver,
 }
