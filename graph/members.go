@@ -56,7 +56,7 @@ func (s *solver) member(x value, name string, seen map[value]bool) []value {
 	case d.Kind == facts.Module || d.Kind == facts.Namespace:
 		return s.exportedOf(value{vModule, x.path, x.def, "", HowImport}, name, map[site]bool{})
 	case d.Kind.TypeLike():
-		return s.typeMember(o, x.def, name, seen)
+		return s.typeMember(o, x, name, seen)
 	case d.Kind == facts.Impl:
 		return s.implMember(o, x.def, name)
 	}
@@ -80,13 +80,22 @@ func (s *solver) children(v *view, def int32, name string) []value {
 
 // typeMember finds a member of a type: its own, those of impl blocks and methods
 // that stand elsewhere, then those of what it extends.
-func (s *solver) typeMember(v *view, def int32, name string, seen map[value]bool) []value {
+func (s *solver) typeMember(v *view, x value, name string, seen map[value]bool) []value {
+	def := x.def
 	if r := s.children(v, def, name); len(r) > 0 {
+		for i := range r {
+			r[i].dir = x.dir
+		}
 		return r
 	}
 	d := &v.Defs[def]
 	if r := s.attached(v, def, name); len(r) > 0 {
 		return r
+	}
+	if d.Val != facts.None && (d.Kind == facts.Class || d.Kind == facts.Interface) { // bases with arguments
+		if r := s.anyMember(s.substitute(s.eval(v, d.Val), x.dir), name, seen); len(r) > 0 && r[0].kind != vExternal {
+			return r
+		}
 	}
 	for _, b := range s.bases(v, def) {
 		if r := s.member(b, name, seen); len(r) > 0 && r[0].kind != vExternal {
@@ -94,7 +103,7 @@ func (s *solver) typeMember(v *view, def int32, name string, seen map[value]bool
 		}
 	}
 	if d.Kind == facts.Type && (d.Val != facts.None || d.Type != facts.None) {
-		return s.anyMember(s.meaning(v, d), name, seen)
+		return s.anyMember(s.substitute(s.meaning(v, d), x.dir), name, seen)
 	}
 	return nil
 }
@@ -340,7 +349,7 @@ func (s *solver) typeOf(x value) []value {
 	case d.Val != facts.None && d.Kind.Callable() && v.Exprs[d.Val].Op == facts.XFunc:
 		return []value{x}
 	case d.Val != facts.None:
-		if r := s.eval(v, d.Val); len(r) > 0 {
+		if r := s.substitute(s.eval(v, d.Val), x.dir); len(r) > 0 {
 			return r
 		}
 	}
@@ -387,11 +396,11 @@ func (s *solver) isProperty(v *view, d *facts.Def) bool {
 func (s *solver) written(v *view, occ int32) []value {
 	var out []value
 	for _, x := range s.occ(v, occ) {
-		if x.kind == vDef && s.kindOf(x) == facts.TypeParam && s.view(x.path).Defs[x.def].Val == facts.None {
-			if o := s.view(x.path); o.Defs[x.def].Type != facts.None {
+		if x.kind == vDef && s.kindOf(x) == facts.TypeParam {
+			if o := s.view(x.path); o.Defs[x.def].Val == facts.None && o.Defs[x.def].Type != facts.None {
 				out = append(out, s.occ(o, o.Defs[x.def].Type)...)
+				continue
 			}
-			continue
 		}
 		out = append(out, x)
 	}
@@ -534,6 +543,8 @@ func outside(r []value) []value {
 			x = value{kind: vExternal, path: name + " is a member of a collection of the language", def: facts.None, how: HowMember}
 		case vInstance, vExpr:
 			continue
+		case vDef:
+			x.dir = ""
 		}
 		out = append(out, x)
 	}

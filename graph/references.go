@@ -147,10 +147,13 @@ func (s *solver) usesIn(v *view, want map[target]bool, names map[string]bool) (r
 		if o.Role == facts.Definition && o.RecvK != facts.RecvBoth || !ids[o.Name] {
 			continue
 		}
+		if own := v.DefAtName(o.Start); own != facts.None && want[target{v.path, own}] {
+			continue // the definition asked about
+		}
 		r := s.building(o, s.occ(v, int32(i)))
 		hit := false
 		for _, x := range r {
-			if x.kind == vDef && want[target{x.path, x.def}] && !(x.path == v.path && v.Defs[x.def].NameStart == o.Start) {
+			if x.kind == vDef && want[target{x.path, x.def}] {
 				resolved = append(resolved, use{v, int32(i), x.how})
 				hit = true
 				break

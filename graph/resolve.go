@@ -15,7 +15,7 @@ type value struct {
 	kind valueKind
 	path string // of a definition or module file
 	def  int32  // of a definition, an instance's type, or the inline module; None for a file
-	dir  string // of a package that is a directory; of vInstance and vBuiltin, see wraps
+	dir  string // of a package that is a directory; of vInstance and vBuiltin, see wraps; of vDef and vExpr, see instance
 	how  How
 }
 
@@ -39,6 +39,8 @@ type solver struct {
 	memo  map[site][]value
 	busy  map[site]bool // being worked out, against cycles
 	types map[site][]value // of expressions; see eval
+	// instances are types with arguments; see apply.
+	instances []instance
 	steps int
 	texts map[string][]byte // of the disk, as read for this question
 	stale []string          // files whose text is not the indexed one any more

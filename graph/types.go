@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
@@ -120,7 +121,7 @@ func (s *solver) plainOne(x value, depth int) []value {
 		return []value{x}
 	}
 	var out []value
-	for _, y := range s.meaning(v, d) {
+	for _, y := range s.substitute(s.meaning(v, d), x.dir) {
 		if y != x {
 			out = append(out, s.plainOne(y, depth+1)...)
 		}
@@ -128,35 +129,95 @@ func (s *solver) plainOne(x value, depth int) []value {
 	return out
 }
 
-// apply is a type with arguments. An alias is what it stands for, with the
-// arguments for its parameters; other types have the same members with any.
+// instance is a type with the arguments it was written with. Values carry its
+// number (value.dir, "#" and the number), so that what is found in the type knows
+// what the type's parameters are.
+type instance struct {
+	of    value  // the generic type
+	v     *view  // where the arguments are written
+	args  int32  // list of expressions
+	outer string // the instance in which they are written
+}
+
+// maxInstances bounds the instances of one question.
+const maxInstances = 4096
+
+// instantiate makes an instance and returns its mark.
+func (s *solver) instantiate(x instance) string {
+	if len(s.instances) >= maxInstances {
+		return ""
+	}
+	s.instances = append(s.instances, x)
+	return "#" + strconv.Itoa(len(s.instances)-1)
+}
+
+func (s *solver) instanceOf(mark string) (instance, bool) {
+	n, err := strconv.Atoi(strings.TrimPrefix(mark, "#"))
+	if err != nil || !strings.HasPrefix(mark, "#") || n >= len(s.instances) {
+		return instance{}, false
+	}
+	return s.instances[n], true
+}
+
+// apply is a type with arguments: an alias is what it stands for, other types
+// carry the arguments.
 func (s *solver) apply(v *view, x *facts.Expr) []value {
 	var out []value
 	for _, t := range s.written(v, x.Occ) {
 		o := s.view(t.path)
-		if t.kind != vDef || o == nil || s.kindOf(t) != facts.Type || o.Defs[t.def].Val == facts.None {
+		if t.kind != vDef || o == nil || !s.kindOf(t).TypeLike() || t.dir != "" {
 			out = append(out, t)
 			continue
 		}
-		for _, y := range s.eval(o, o.Defs[t.def].Val) {
-			n := s.parameterOf(y, t)
-			if n < 0 {
+		mark := s.instantiate(instance{of: t, v: v, args: x.B})
+		if s.kindOf(t) == facts.Type && o.Defs[t.def].Val != facts.None {
+			out = append(out, s.substitute(s.eval(o, o.Defs[t.def].Val), mark)...)
+			continue
+		}
+		t.dir = mark
+		out = append(out, t)
+	}
+	return out
+}
+
+// substitute puts the arguments of an instance in the place of its type's
+// parameters, and marks what can hold more of them.
+func (s *solver) substitute(xs []value, mark string) []value {
+	in, ok := s.instanceOf(mark)
+	if !ok {
+		return xs
+	}
+	var out []value
+	for _, y := range xs {
+		if n := s.parameterOf(y, in.of); n >= 0 {
+			list := in.args
+			for ; n > 0 && list != facts.None; n-- {
+				list = in.v.Exprs[list].B
+			}
+			if list == facts.None {
 				out = append(out, y)
 				continue
 			}
-			list := x.B
-			for ; n > 0 && list != facts.None; n-- {
-				list = v.Exprs[list].B
+			arg := s.substitute(s.eval(in.v, in.v.Exprs[list].A), in.outer)
+			if y.kind == vInstance {
+				arg = rewrap(arg, y.dir)
 			}
-			switch {
-			case list == facts.None:
-				out = append(out, y)
-			case y.kind == vInstance:
-				out = append(out, rewrap(s.eval(v, v.Exprs[list].A), y.dir)...)
-			default:
-				out = append(out, s.eval(v, v.Exprs[list].A)...)
+			out = append(out, arg...)
+			continue
+		}
+		switch {
+		case y.kind != vExpr && y.kind != vDef:
+		case y.dir == "":
+			if y.kind == vExpr {
+				y.dir = mark
+			}
+		default: // its arguments may be written in terms of this instance
+			if sub, ok := s.instanceOf(y.dir); ok && sub.outer == "" && sub.v.path == in.of.path {
+				sub.outer = mark
+				y.dir = s.instantiate(sub)
 			}
 		}
+		out = append(out, y)
 	}
 	return out
 }
@@ -279,9 +340,9 @@ func (s *solver) result(x value) []value {
 	case e == facts.None:
 		return nil
 	case v.Exprs[e].Op == facts.XFunc:
-		return s.eval(v, v.Exprs[e].A)
+		return s.substitute(s.eval(v, v.Exprs[e].A), x.dir)
 	}
-	return s.called(s.plain(s.others(x, s.eval(v, e))))
+	return s.called(s.plain(s.substitute(s.others(x, s.eval(v, e)), x.dir)))
 }
 
 // others leaves x out, against cycles.
@@ -335,7 +396,7 @@ func (s *solver) parameter(x value, n uint8) []value {
 		if x.kind == vExpr {
 			return nil
 		}
-		return s.parameters(s.plain(s.others(x, s.eval(v, e))), n)
+		return s.parameters(s.plain(s.substitute(s.others(x, s.eval(v, e)), x.dir)), n)
 	}
 	list := v.Exprs[e].B
 	for ; n > 0 && list != facts.None; n-- {
@@ -344,7 +405,7 @@ func (s *solver) parameter(x value, n uint8) []value {
 	if list == facts.None {
 		return nil
 	}
-	return s.eval(v, v.Exprs[list].A)
+	return s.substitute(s.eval(v, v.Exprs[list].A), x.dir)
 }
 
 // constructors are what building an instance of a class calls.

@@ -56,7 +56,9 @@ func (w inferrer) node(n int32) {
 	case "type_parameter":
 		w.typeParameter(n)
 	case "interface_declaration":
-		w.Define(w.Child(n, "name"), w.signatures(w.Child(n, "body")))
+		w.Define(w.Child(n, "name"), w.Union(w.signatures(w.Child(n, "body")), w.bases(n)))
+	case "class_declaration", "abstract_class_declaration", "class":
+		w.Define(w.Child(n, "name"), w.bases(n))
 	case "pair":
 		w.pair(n)
 	case "shorthand_property_identifier":
@@ -348,6 +350,9 @@ func (w inferrer) built(n int32) int32 {
 		return w.Collection(facts.XMap, none)
 	case "Set", "Array", "WeakSet":
 		return w.Collection(facts.XArray, none)
+	}
+	if args := w.Child(n, "type_arguments"); args != none && w.Kind(c) == "identifier" {
+		return w.Of(facts.XCall, w.Apply(w.Occ(c), w.arguments(args)))
 	}
 	return w.Of(facts.XCall, w.expr(c))
 }

@@ -86,11 +86,7 @@ func (w inferrer) generic(n int32) int32 {
 	if w.Kind(name) == "nested_type_identifier" {
 		return w.typeExpr(name)
 	}
-	var args []int32
-	for c := w.First(w.Child(n, "type_arguments")); c != none; c = w.Sibling(c) {
-		args = append(args, w.typeExpr(c))
-	}
-	return w.Apply(w.Occ(name), args)
+	return w.Apply(w.Occ(name), w.arguments(w.Child(n, "type_arguments")))
 }
 
 // signatures are the functions that a type with call signatures is.
@@ -103,6 +99,39 @@ func (w inferrer) signatures(body int32) int32 {
 		}
 	}
 	return w.Union(parts...)
+}
+
+// bases are the types with arguments that a class or interface extends. Those
+// without are in Def.Bases.
+func (w inferrer) bases(n int32) int32 {
+	var parts []int32
+	for c := w.First(n); c != none; c = w.Sibling(c) {
+		switch w.Kind(c) {
+		case "extends_type_clause":
+			for t := w.First(c); t != none; t = w.Sibling(t) {
+				if w.Kind(t) == "generic_type" {
+					parts = append(parts, w.typeExpr(t))
+				}
+			}
+		case "class_heritage":
+			for h := w.First(c); h != none; h = w.Sibling(h) {
+				value, args := w.Child(h, "value"), w.Child(h, "type_arguments")
+				if w.Kind(h) == "extends_clause" && args != none && w.Kind(value) == "identifier" {
+					parts = append(parts, w.Apply(w.Occ(value), w.arguments(args)))
+				}
+			}
+		}
+	}
+	return w.Union(parts...)
+}
+
+// arguments are the written arguments of a type.
+func (w inferrer) arguments(n int32) []int32 {
+	var args []int32
+	for c := w.First(n); c != none; c = w.Sibling(c) {
+		args = append(args, w.typeExpr(c))
+	}
+	return args
 }
 
 // library are the types of the standard library that stand for their argument.
