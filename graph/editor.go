@@ -61,7 +61,35 @@ func (g *Graph) Definition(ctx context.Context, at At) ([]Location, error) {
 	if c.occ == facts.None {
 		return c.locations(c.specifier(), at.Enc), ctx.Err()
 	}
-	return c.locations(c.s.resolve(c.v, c.occ), at.Enc), ctx.Err()
+	return c.locations(c.elsewhere(c.s.resolve(c.v, c.occ)), at.Enc), ctx.Err()
+}
+
+// elsewhere leaves the place under the cursor out where there is a better one: the
+// declaration that the key of a literal fulfils, the implementation of an overload.
+func (c *cursor) elsewhere(xs []value) []value {
+	o := c.v.Occs[c.occ]
+	if o.Role != facts.Definition {
+		return xs
+	}
+	var out []value
+	for _, x := range xs {
+		if x.path != c.v.path || x.kind != vDef || c.v.Defs[x.def].NameStart != o.Start {
+			out = append(out, x)
+			continue
+		}
+		if d := &c.v.Defs[x.def]; d.Flags&facts.Signature != 0 {
+			c.v.defsNamed(c.v.DefName(x.def), func(i int32, y *facts.Def) bool {
+				if y.Scope == d.Scope && y.Kind == d.Kind && y.Parent == d.Parent && y.Flags&facts.Signature == 0 {
+					out = append(out, value{vDef, x.path, i, "", x.how})
+				}
+				return true
+			})
+		}
+	}
+	if len(out) == 0 {
+		return xs
+	}
+	return out
 }
 
 // specifier is the module that an import's string under the cursor names.

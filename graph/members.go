@@ -86,6 +86,14 @@ func (s *solver) typeMember(v *view, x value, name string, seen map[value]bool) 
 		for i := range r {
 			r[i].dir = x.dir
 		}
+		if v.lang.Rebinds && !s.declared(r) { // the declaration that it overrides without one
+			for _, b := range s.bases(v, def) {
+				if up := s.member(b, name, seen); s.declared(up) {
+					return up
+				}
+			}
+			s.doubtful(v, def, r)
+		}
 		return r
 	}
 	d := &v.Defs[def]
@@ -106,6 +114,42 @@ func (s *solver) typeMember(v *view, x value, name string, seen map[value]bool) 
 		return s.anyMember(s.substitute(s.meaning(v, d), x.dir), name, seen)
 	}
 	return nil
+}
+
+// doubtful makes guesses of fields that a method of a class assigns whose base is
+// outside of the workspace: the base may declare them. What __init__ sets is the
+// class's own for all that is known.
+func (s *solver) doubtful(v *view, class int32, fields []value) {
+	if len(s.bases(v, class)) == len(v.Defs[class].Bases) {
+		return
+	}
+	for i := range fields {
+		d := &v.Defs[fields[i].def]
+		in := int32(facts.None)
+		for j := fields[i].def - 1; j > class && in == facts.None; j-- {
+			if o := &v.Defs[j]; o.Kind == facts.Method && o.Start <= d.Start && d.End <= o.End {
+				in = j
+			}
+		}
+		if in != facts.None && v.DefName(in) != "__init__" {
+			fields[i].how = HowName
+		}
+	}
+}
+
+// declared reports whether any of the members says itself what it is: with a
+// type, or by being a function or a class.
+func (s *solver) declared(xs []value) bool {
+	for _, x := range xs {
+		if x.kind != vDef {
+			continue
+		}
+		d := &s.view(x.path).Defs[x.def]
+		if d.Type != facts.None || d.Kind.Callable() || d.Kind.TypeLike() {
+			return true
+		}
+	}
+	return false
 }
 
 // anyMember finds a member of each alternative.
@@ -524,7 +568,7 @@ func (s *solver) guesses(v *view, name string, member, call bool) []value {
 func (s *solver) resolve(v *view, i int32) []value {
 	r := s.occ(v, i)
 	if len(r) > 0 {
-		return dedupe(outside(s.building(&v.Occs[i], r)))
+		return dedupe(outside(r))
 	}
 	o := v.Occs[i]
 	if o.RecvK == facts.NoRecv && s.certainlyNot(v, i) {

@@ -39,7 +39,7 @@ func (s *solver) uses(targets []value) (resolved, guesses []use) {
 		if d.Flags&facts.Default != 0 {
 			names["default"] = true
 		}
-		onlyLocal = onlyLocal && d.Flags&facts.Local != 0 && !memberOfType(v, d) && !namedArgument(v, d)
+		onlyLocal = onlyLocal && d.Flags&facts.Local != 0 && !memberOfType(v, d) && !namedArgument(v, d) && !ofObject(d)
 	}
 	if len(want) == 0 {
 		return nil, nil
@@ -70,6 +70,10 @@ func (s *solver) uses(targets []value) (resolved, guesses []use) {
 func namedArgument(v *view, d *facts.Def) bool {
 	return d.Kind == facts.Parameter && v.lang.Rebinds && d.Parent != facts.None && v.Defs[d.Parent].Flags&facts.Local == 0
 }
+
+// ofObject reports whether a definition is a key, which a value can carry to
+// other files out of a function.
+func ofObject(d *facts.Def) bool { return d.Kind == facts.Property || d.Kind == facts.Method }
 
 func memberOfType(v *view, d *facts.Def) bool {
 	return d.Parent != facts.None && v.Defs[d.Parent].Kind.TypeLike() || d.Owner != facts.None

@@ -37,13 +37,13 @@ type solver struct {
 	ctx   context.Context
 	views map[string]*view
 	memo  map[site][]value
-	busy  map[site]bool // being worked out, against cycles
+	busy  map[site]bool    // being worked out, against cycles
 	types map[site][]value // of expressions; see eval
 	// instances are types with arguments; see apply.
 	instances []instance
-	steps int
-	texts map[string][]byte // of the disk, as read for this question
-	stale []string          // files whose text is not the indexed one any more
+	steps     int
+	texts     map[string][]byte // of the disk, as read for this question
+	stale     []string          // files whose text is not the indexed one any more
 }
 
 // site is an occurrence.
@@ -229,7 +229,7 @@ func (s *solver) inScope(v *view, name string, scope int32, at uint32, class, di
 	var out []value
 	best := facts.None
 	v.defsNamed(name, func(i int32, d *facts.Def) bool {
-		if d.Scope != scope || d.Kind == facts.Impl || !s.visible(v, d, class, direct) {
+		if d.Scope != scope || d.Kind == facts.Impl || d.Flags&facts.Hidden != 0 || !s.visible(v, d, class, direct) {
 			return true
 		}
 		if v.lang.Shadows && d.Flags&facts.Local != 0 && d.Kind == facts.Variable {

@@ -17,7 +17,7 @@ import (
 // them, by hand:
 //
 //	«d ID»name      the definition called ID has its name here
-//	«r ID HOW»name  this name means ID, and is found by HOW
+//	«r ID HOW»name  this name means ID, and is found by HOW; ID+ID2: either
 //	«g ID»name      only the name says that this may be ID
 //	«x»name         this means nothing of the workspace
 //
@@ -204,7 +204,12 @@ func (c *truthCase) checkDefinitions(t *testing.T, g *Graph) {
 		exp := k.id
 		switch k.kind {
 		case "r":
-			exp += " " + k.how
+			var either []string
+			hows := strings.Split(k.how, "+")
+			for i, id := range strings.Split(k.id, "+") {
+				either = append(either, id+" "+hows[min(i, len(hows)-1)])
+			}
+			exp = strings.Join(either, ", ")
 		case "g":
 			exp += " name"
 		}
@@ -218,7 +223,9 @@ func (c *truthCase) checkReferences(t *testing.T, g *Graph) {
 	exp := map[string][]string{}
 	for _, k := range c.marks {
 		if k.kind == "r" {
-			exp[k.id] = append(exp[k.id], c.line(k))
+			for _, id := range strings.Split(k.id, "+") {
+				exp[id] = append(exp[id], c.line(k))
+			}
 		}
 	}
 	done := map[string]bool{}

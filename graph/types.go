@@ -327,7 +327,7 @@ func (s *solver) literalMember(x value, name string) []value {
 		if p := d.Parent; p != facts.None && v.Defs[p].Start >= from && v.Defs[p].End <= to {
 			return true // of an object within this one
 		}
-		out = append(out, value{vDef, v.path, i, "", HowMember})
+		out = append(out, value{vDef, v.path, i, x.dir, HowMember})
 		return true
 	})
 	return out

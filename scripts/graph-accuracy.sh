@@ -34,17 +34,19 @@ package_ts() {
 }
 package_python click 8.1.7
 package_python flask 3.0.3
+package_python httpx 0.27.2
 package_ts query-core @tanstack/query-core@5.59.0
 package_ts rxjs rxjs@7.8.1
+package_ts immer immer@10.1.1
 
 cd "$repo"
 go build -o "$cache/graphaccuracy" ./internal/graphaccuracy
 modules=$cache/servers/node_modules
 echo "| package | what | precision of resolved answers | recall of resolved answers | right/answered by how | where the server says nothing | related |"
 echo "|---|---|---|---|---|---|---|"
-for p in click flask; do
+for p in click flask httpx; do
   "$cache/graphaccuracy" -root "$cache/ws/$p" -language python -name "$p" "$@" node "$modules/pyright/langserver.index.js" --stdio
 done
-for p in query-core rxjs; do
+for p in query-core rxjs immer; do
   "$cache/graphaccuracy" -root "$cache/ws/$p" -language typescript -name "$p" -options '{"tsserver":{"useSyntaxServer":"never"}}' "$@" node "$modules/typescript-language-server/lib/cli.mjs" --stdio
 done

@@ -142,6 +142,10 @@ func (b *builder) match(m []sitter.Capture) {
 			if s := b.str(span(c)); s != "exports" && s != "module.exports" {
 				return
 			}
+		case opAll:
+			if b.str(span(c)) != "__all__" {
+				return
+			}
 		case opSelf:
 			if !slices.Contains(b.u.SelfNames, b.str(span(c))) {
 				return
@@ -200,12 +204,11 @@ func (b *builder) single(c sitter.Capture) {
 			b.refs = append(b.refs, ref{start: n.Start, end: n.End})
 		}
 	case opWord:
-		for _, x := range b.text[c.Start:c.End] {
-			if !wordByte(x) {
-				return
-			}
+		b.words(c, facts.Role(a.arg))
+	case opClass:
+		if last := c.Start + uint32(bytes.LastIndexByte(b.text[c.Start:c.End], '.')+1); last < c.End && 'A' <= b.text[last] && b.text[last] <= 'Z' {
+			b.words(c, facts.Role(a.arg))
 		}
-		b.refs = append(b.refs, ref{start: c.Start, end: c.End, role: facts.Role(a.arg)})
 	case opMember:
 		b.refs = append(b.refs, ref{start: c.Start, end: c.End, recv: facts.RecvUnknown})
 	case opIgnore:
@@ -216,6 +219,37 @@ func (b *builder) single(c sitter.Capture) {
 		b.comments = append(b.comments, comment{span(c), a.op == opAttribute})
 	case opImportRaw:
 		b.imports.raw(b, c)
+	}
+}
+
+// words are the names of a type that is written in a string, if that is what it
+// is: a line without spaces but after commas and around bars.
+func (b *builder) words(c sitter.Capture, role facts.Role) {
+	for i := c.Start; i < c.End; i++ {
+		if x := b.text[i]; !wordByte(x) && bytes.IndexByte([]byte(".,[]| "), x) < 0 {
+			return
+		}
+		if b.text[i] == ' ' && i > c.Start && bytes.IndexByte([]byte(",|"), b.text[i-1]) < 0 && (i+1 == c.End || b.text[i+1] != '|') {
+			return
+		}
+	}
+	for i := c.Start; i < c.End; {
+		end := i
+		for end < c.End && wordByte(b.text[end]) {
+			end++
+		}
+		if end == i {
+			i++
+			continue
+		}
+		r := ref{start: i, end: end, role: role}
+		if i > c.Start && b.text[i-1] == '.' {
+			r.recv, r.mode, r.recvStart, r.recvEnd = facts.RecvName, lang.ByEnd, c.Start, i-1
+		}
+		if b.text[i] < '0' || b.text[i] > '9' {
+			b.refs = append(b.refs, r)
+		}
+		i = end
 	}
 }
 

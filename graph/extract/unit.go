@@ -16,11 +16,13 @@
 //	@wider         a larger range (decorators, export)
 //	@exported @default @static    flags
 //	@cjs           must read exports or module.exports, else the match is void
+//	@all           must read __all__, else the match is void
 //	@self          must be one of SelfNames, else the match is void
 //	@scope.KIND    block, function, class, module
 //	@ref @ref.ROLE an identifier: call, type, write, text; @ref alone is read
 //	@ref.quoted    one only if it stands in name quotes (SQL)
-//	@ref.word      a type in a string, if it is a plain name
+//	@ref.word      a type in a string, if it can be one
+//	@ref.class     the same where other strings stand too: with a capital letter
 //	@ref.member    it is a member; of @recv, @recv.call, @recv.path, @recv.arg
 //	@ignore        not a name
 //	@comment @attribute
@@ -58,11 +60,13 @@ const (
 	opDefault
 	opStatic
 	opCJS
+	opAll
 	opSelf
 	opScope
 	opRef
 	opQuoted
 	opWord
+	opClass
 	opMember
 	opRecv
 	opRecvCall
@@ -92,11 +96,11 @@ type action struct {
 var plainOps = map[string]action{
 	"name": {op: opName}, "of": {op: opOf}, "body": {op: opBody}, "type": {op: opType}, "init": {op: opInit},
 	"base": {op: opBase}, "owner": {op: opOwner}, "doc": {op: opDoc}, "wider": {op: opWider},
-	"exported": {op: opExported}, "default": {op: opDefault}, "static": {op: opStatic}, "cjs": {op: opCJS}, "self": {op: opSelf},
+	"exported": {op: opExported}, "default": {op: opDefault}, "static": {op: opStatic}, "cjs": {op: opCJS}, "all": {op: opAll}, "self": {op: opSelf},
 	"scope.block": {opScope, uint8(facts.BlockScope)}, "scope.function": {opScope, uint8(facts.FunctionScope)},
 	"scope.class": {opScope, uint8(facts.ClassScope)}, "scope.module": {opScope, uint8(facts.ModuleScope)},
 	"ref": {opRef, uint8(facts.Read)}, "ref.call": {opRef, uint8(facts.Call)}, "ref.type": {opRef, uint8(facts.TypeUse)},
-	"ref.write": {opRef, uint8(facts.Write)}, "ref.text": {opRef, uint8(facts.Text)}, "ref.member": {op: opMember}, "ref.quoted": {op: opQuoted}, "ref.word": {opWord, uint8(facts.TypeUse)},
+	"ref.write": {opRef, uint8(facts.Write)}, "ref.text": {opRef, uint8(facts.Text)}, "ref.member": {op: opMember}, "ref.quoted": {op: opQuoted}, "ref.word": {opWord, uint8(facts.TypeUse)}, "ref.class": {opClass, uint8(facts.TypeUse)},
 	"recv": {op: opRecv}, "recv.call": {op: opRecvCall}, "recv.path": {op: opRecvPath}, "recv.arg": {op: opRecvArg},
 	"ignore": {op: opIgnore}, "comment": {op: opComment}, "attribute": {op: opAttribute},
 	"import": {opImport, uint8(facts.ImportStatic)}, "import.reexport": {opImport, uint8(facts.ReExport)},

@@ -190,6 +190,7 @@ const (
 	FromText       // found by its header's text, not by the grammar
 	Hidden         // never an answer by itself (impl blocks)
 	OnType         // a member of the type, not of an instance
+	Signature      // a function without its body, maybe one of several
 	Arrow          // a function that has the self of what is around it
 )
 

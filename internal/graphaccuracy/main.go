@@ -180,6 +180,11 @@ public private protected readonly static abstract declare case switch do void ty
 	return m
 }()
 
+// declares ends before the name of a function or class: another declaration of
+// the same name (an overload, a setter) is no use of it, and no declarations are
+// asked for.
+var declares = regexp.MustCompile(`\b(def|class|function)\s+$`)
+
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 func (c *comparison) definitions(files []file, rng *rand.Rand) error {
@@ -316,7 +321,8 @@ func (c *comparison) references(files []file, rng *rand.Rand) error {
 }
 
 // means asks the server what the name at a place is: the definition d, another
-// one, or nothing at all. comment: nobody asks, it is in a comment or a keyword.
+// one, or nothing at all. comment: nobody asks, it is in a comment, a
+// keyword, or another declaration.
 func (c *comparison) means(at string, d graph.Location) (same, nothing, comment bool, err error) {
 	var line, col int
 	i := strings.LastIndex(at, ":")
@@ -335,7 +341,7 @@ func (c *comparison) means(at string, d graph.Location) (same, nothing, comment 
 		c.texts[p] = f
 	}
 	off := workspace.OffsetAt(f.text, workspace.Position{Line: uint32(line), Character: uint32(col)}, workspace.UTF16)
-	if off < len(f.comment) && (f.comment[off] || keywords[word.FindString(f.text[off:])]) {
+	if off < len(f.comment) && (f.comment[off] || keywords[word.FindString(f.text[off:])] || declares.MatchString(f.text[strings.LastIndexByte(f.text[:off], '\n')+1:off])) {
 		return false, false, true, nil
 	}
 	if err := c.peer.didOpen(p, *language, f.text); err != nil {

@@ -40,7 +40,11 @@ func (w inferrer) node(n int32) {
 		w.bareParameter(n)
 	case "function_declaration", "generator_function_declaration", "function_signature", "method_signature", "abstract_method_signature",
 		"function_expression", "generator_function":
-		w.Define(w.Child(n, "name"), w.function(n))
+		name := w.Child(n, "name")
+		w.Define(name, w.function(n))
+		if strings.HasSuffix(w.Kind(n), "signature") {
+			w.mark(name, facts.Signature)
+		}
 	case "method_definition":
 		w.method(n)
 	case "public_field_definition", "field_definition":
@@ -129,6 +133,16 @@ func (w inferrer) method(n int32) {
 	}
 }
 
+// mark sets a flag of the definition whose name is a node.
+func (w inferrer) mark(name int32, f facts.Flags) {
+	if name == none {
+		return
+	}
+	if at := w.F.DefAtName(w.Start(name)); at != facts.None {
+		w.F.Defs[at].Flags |= f
+	}
+}
+
 // before are the words between the beginning of a node and one in it.
 func (w inferrer) before(n, in int32) []string {
 	if in == none {
@@ -152,8 +166,8 @@ func (w inferrer) pair(n int32) {
 	}
 	value := w.Child(n, "value")
 	w.Define(key, w.expr(value))
-	if at := w.F.DefAtName(w.Start(key)); at != facts.None && w.Kind(value) == "arrow_function" {
-		w.F.Defs[at].Flags |= facts.Arrow
+	if w.Kind(value) == "arrow_function" {
+		w.mark(key, facts.Arrow)
 	}
 	ctx := w.literal(w.Parent(n))
 	if o := w.Occ(key); o != facts.None && w.F.Occs[o].Role == facts.Definition {

@@ -12,12 +12,15 @@ import (
 //go:embed queries.scm
 var queries string
 
+var selfNames = []string{"self", "cls"}
+
 // Language is Python, stubs included.
 var Language = &lang.Language{
 	Name: "python", Fence: "python", Exts: []string{".py", ".pyi"},
 	Grammar: grammar.Language, Queries: queries,
 	Recv:       map[string]lang.RecvMode{"identifier": lang.ByEnd, "attribute": lang.ByEnd},
-	SelfNames:  []string{"self", "cls"},
+	SelfNames:  selfNames,
+	Infer:      Infer,
 	Unwrap:     []string{"Optional", "Annotated", "Final", "ClassVar", "Type", "type", "Awaitable"},
 	Rebinds:    true,
 	ClassNames: true,
