@@ -35,6 +35,7 @@ type Graph struct {
 	writer  *writer
 	workers *workerPool
 	indexer *indexer
+	demands demands
 	symbols symbolList
 
 	rootsMu sync.RWMutex

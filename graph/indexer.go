@@ -343,6 +343,8 @@ func (g *Graph) process(ctx context.Context, jobs []found) {
 		return
 	}
 	sortFound(jobs)
+	g.demands.add(jobs)
+	defer g.demands.clear()
 	ch := make(chan found)
 	var wg sync.WaitGroup
 	var done sync.Mutex
@@ -350,7 +352,7 @@ func (g *Graph) process(ctx context.Context, jobs []found) {
 	for range cap(g.workers.free) {
 		wg.Go(func() {
 			for f := range ch {
-				g.file(ctx, f)
+				g.demand(ctx, f.path)
 				done.Lock()
 				n++
 				g.progress(n, total)

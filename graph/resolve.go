@@ -68,6 +68,9 @@ func (s *solver) view(p string) *view {
 	if v, ok := s.views[p]; ok {
 		return v
 	}
+	if s.g.index.get(p) == nil {
+		s.g.demand(context.WithoutCancel(s.ctx), p) // or a cancelled question would leave it out for good
+	}
 	v := s.g.view(p)
 	s.views[p] = v
 	return v

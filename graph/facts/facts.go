@@ -184,14 +184,14 @@ type Scope struct {
 type Flags uint16
 
 const (
-	Exported Flags = 1 << iota
-	Local          // not visible outside a function
-	Default        // the default export
-	FromText       // found by its header's text, not by the grammar
-	Hidden         // never an answer by itself (impl blocks)
-	OnType         // a member of the type, not of an instance
-	Signature      // a function without its body, maybe one of several
-	Arrow          // a function that has the self of what is around it
+	Exported  Flags = 1 << iota
+	Local           // not visible outside a function
+	Default         // the default export
+	FromText        // found by its header's text, not by the grammar
+	Hidden          // never an answer by itself (impl blocks)
+	OnType          // a member of the type, not of an instance
+	Signature       // a function without its body, maybe one of several
+	Arrow           // a function that has the self of what is around it
 )
 
 // Def is a definition.

@@ -97,7 +97,7 @@ func run(argv []string) error {
 	if err := g.Wait(ctx); err != nil {
 		return err
 	}
-	ours := time.Since(began)
+	whole := time.Since(began)
 
 	var opts any
 	if err := json.Unmarshal([]byte(*options), &opts); err != nil {
@@ -125,8 +125,35 @@ func run(argv []string) error {
 	if err := c.references(files, rng); err != nil {
 		return err
 	}
-	c.print(ours, theirs)
+	ours, err := c.first()
+	if err != nil {
+		return err
+	}
+	c.print(ours, whole, theirs)
 	return nil
+}
+
+// first opens the package anew, nothing stored, and asks until it gets the first
+// answer that the server gave across files.
+func (c *comparison) first() (time.Duration, error) {
+	began := time.Now()
+	g, err := graph.Open(graph.Options{Workspace: workspace.New(workspace.Options{Roots: []string{c.dir}}), NoWatch: true})
+	if err != nil {
+		return 0, err
+	}
+	defer g.Close()
+	g.Start(c.ctx)
+	for time.Since(began) < time.Minute {
+		locs, err := g.Definition(c.ctx, c.firstAt)
+		if err != nil {
+			return 0, err
+		}
+		if len(locs) > 0 && contains(c.firstTruth, locs[0]) {
+			return time.Since(began), nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return 0, fmt.Errorf("no right answer at %v", c.firstAt)
 }
 
 func sources(dir string) ([]file, error) {
@@ -160,6 +187,10 @@ type comparison struct {
 	texts     map[string]file
 	refsBy    map[string]map[string]*score
 	firstPeer time.Time
+	// firstAt is the first place for which the server named one in another file
+	// and the graph the same, firstTruth what it named.
+	firstAt    graph.At
+	firstTruth []string
 }
 
 func count(m map[string]*score, how graph.How) *score {
@@ -220,6 +251,9 @@ func (c *comparison) judge(f file, pos workspace.Position, name string, truth []
 	for _, t := range inside {
 		if c.firstPeer.IsZero() && !strings.HasPrefix(t, f.path+":") {
 			c.firstPeer = time.Now()
+		}
+		if c.firstTruth == nil && !strings.HasPrefix(t, f.path+":") && len(mine) > 0 && contains(inside, mine[0]) {
+			c.firstAt, c.firstTruth = graph.At{Path: workspace.Path(f.path), Pos: pos, Enc: workspace.UTF16}, inside
 		}
 	}
 	if len(inside) > 0 {
@@ -419,7 +453,7 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
-func (c *comparison) print(ours, theirs time.Duration) {
+func (c *comparison) print(ours, whole, theirs time.Duration) {
 	line := func(what string, m map[string]*score, right, total int, related string) {
 		var all score
 		var by []string
@@ -445,6 +479,6 @@ func (c *comparison) print(ours, theirs time.Duration) {
 	}
 	line("references", all, right, right+missed, fmt.Sprint(related))
 	if *answers == "" {
-		fmt.Printf("| %s | first cross-file definition | ours, everything indexed: %.2f s | server: %.2f s | %.1f x | | |\n", *name, ours.Seconds(), theirs.Seconds(), theirs.Seconds()/ours.Seconds())
+		fmt.Printf("| %s | first cross-file definition | ours: %.2f s (everything indexed after %.2f s) | server: %.2f s | %.1f x | | |\n", *name, ours.Seconds(), whole.Seconds(), theirs.Seconds(), theirs.Seconds()/ours.Seconds())
 	}
 }

@@ -137,6 +137,8 @@ var rows = []row{
 	{"importers, later", "warm", "importers2", "ms", "", "", 0},
 	{"edit of 10,000 lines to a right answer, CPU p50", "edit", "ours50", "ms", "edit", "bare50", 2},
 	{"edit of 10,000 lines to a right answer, CPU p99", "edit", "ours99", "ms", "edit", "bare99", 2},
+	{"the same in TypeScript, CPU p50", "edit", "ours50ts", "ms", "edit", "bare50ts", 2},
+	{"the same in TypeScript, CPU p99", "edit", "ours99ts", "ms", "edit", "bare99ts", 2},
 }
 
 func report(all map[string]map[string][]float64) {

@@ -227,55 +227,75 @@ func warm() (numbers, error) {
 // same edits. Both are counted in processor time, which other programs on the
 // machine disturb less.
 func edit() (numbers, error) {
-	var b strings.Builder
-	for i := 0; strings.Count(b.String(), "\n") < 10_000; i++ {
-		for j := range 40 {
-			fmt.Fprintf(&b, "// fn%d_%d does a thing.\nfunc fn%d_%d(count int, name string) int {\n\ttotal := count + len(name)\n\tfor i := range total {\n\t\ttotal += other%d(i, name) * %d\n\t}\n\treturn total\n}\n\n", i, j, i, j, j, i)
+	n := numbers{}
+	for _, l := range []struct{ key, file, id, head, unit string }{
+		{"", "big.go", "go", "package big\n\n", "// fn%d_%d does a thing.\nfunc fn%[1]d_%[2]d(count int, name string) int {\n\ttotal := count + len(name)\n\tfor i := range total {\n\t\ttotal += other%[2]d(i, name) * %[1]d\n\t}\n\treturn total\n}\n\n"},
+		{"ts", "big.ts", "typescript", "import { Store } from './store';\n\n", "// fn%d_%d does a thing.\nexport function fn%[1]d_%[2]d(count: number, s: Store): number {\n  let total = count + s.size;\n  for (const i of s.items) {\n    total += other%[2]d({ at: i.at, name: s.name(i) }) * %[1]d;\n  }\n  return total;\n}\n\n"},
+	} {
+		var b strings.Builder
+		b.WriteString(l.head)
+		for i := 0; strings.Count(b.String(), "\n") < 10_000; i++ {
+			for j := range 40 {
+				fmt.Fprintf(&b, l.unit, i, j)
+			}
+		}
+		if err := editIn(n, l.key, filepath.Join(*dir, l.file), l.id, b.String()); err != nil {
+			return nil, err
 		}
 	}
-	text := "package big\n\n" + b.String()
-	p := filepath.Join(*dir, "big.go")
+	return n, nil
+}
+
+// editIn types into one text and adds the numbers under a key: anywhere in Go, which
+// breaks it again and again; in names in TypeScript, so that inference, which only
+// that has, runs over a whole tree.
+func editIn(n numbers, key, p, id, text string) error {
 	ws := workspace.New(workspace.Options{Roots: []string{*dir}})
 	g, err := graph.Open(graph.Options{Workspace: ws, NoWatch: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer g.Close() // not started: what the buffer alone costs
-	if err := ws.DidOpen("file://"+p, "go", 1, text); err != nil {
-		return nil, err
+	if err := ws.DidOpen("file://"+p, id, 1, text); err != nil {
+		return err
 	}
 	g.TouchDocument(workspace.Path(p))
 	if err := askFirst(g, p); err != nil {
-		return nil, err
+		return err
 	}
 	bare, err := bench.NewIncremental(p, []byte(text))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer bare.Close()
 	rng := rand.New(rand.NewPCG(5, 6))
 	var ours, theirs []float64
-	for i := range 300 {
+	for i := range 200 {
 		at := rng.IntN(len(text))
+		if key == "ts" {
+			at += max(0, strings.Index(text[at:], "total"))
+		}
 		pos := workspace.PositionAt(text, at, workspace.UTF16)
 		if err := ws.DidChange("file://"+p, int32(i+2), []workspace.ContentChange{{Range: &workspace.Range{Start: pos, End: pos}, Text: "x"}}); err != nil {
-			return nil, err
+			return err
 		}
 		text = text[:at] + "x" + text[at:]
 		now := []byte(text)
 		t := cpu()
 		g.TouchDocument(workspace.Path(p))
 		if err := askFirst(g, p); err != nil {
-			return nil, err
+			return err
 		}
 		ours = append(ours, (cpu()-t)*1000)
 		t = cpu()
 		if err := bare.Insert(at, now); err != nil {
-			return nil, err
+			return err
 		}
 		theirs = append(theirs, (cpu()-t)*1000)
 	}
-	return numbers{"ours50": percentile(ours, 0.5), "ours99": percentile(ours, 0.99), "bare50": percentile(theirs, 0.5), "bare99": percentile(theirs, 0.99)}, nil
+	n["ours50"+key], n["ours99"+key] = percentile(ours, 0.5), percentile(ours, 0.99)
+	n["bare50"+key], n["bare99"+key] = percentile(theirs, 0.5), percentile(theirs, 0.99)
+	return nil
 }
 
 // askFirst asks for a definition in the buffer; the name's own place is enough to
