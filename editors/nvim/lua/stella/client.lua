@@ -44,7 +44,14 @@ function M.config()
         on_dir(r)
       end
     end or nil,
+    on_init = function()
+      M.starting = nil
+      vim.schedule(function()
+        require('stella.session').offer_resume()
+      end)
+    end,
     on_exit = function(code, signal)
+      M.starting = nil
       if code ~= 0 or (signal ~= 0 and signal ~= 15) then
         vim.schedule(function()
           require('stella.ui').server_gone(code, signal)
@@ -81,14 +88,6 @@ function M.attach(buf)
   end
   local c = M.config()
   c.root_dir = root
-  local exit = c.on_exit
-  c.on_exit = function(...)
-    M.starting = nil
-    exit(...)
-  end
-  c.on_init = function()
-    M.starting = nil
-  end
   M.starting = true
   local id = vim.lsp.start(c, {
     bufnr = buf,

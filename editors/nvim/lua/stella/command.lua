@@ -58,25 +58,10 @@ local function fix(o)
   ask(('Fix this on line %d: %s'):format(line + 1, table.concat(msgs, '; ')), { range = 1, line1 = line + 1, line2 = line + 1 })
 end
 
-local function undo()
-  local s, P = require('stella.session'), require('stella.protocol')
-  if not s.current then
-    return vim.notify('stella: no session to undo in')
-  end
-  require('stella.client').request(P.undo, { sessionId = s.current }, function(err, r)
-    if err then
-      return vim.notify('stella: ' .. err, vim.log.levels.ERROR)
-    end
-    for _, f in ipairs(r.refused or {}) do
-      vim.notify(('stella: %s was not undone: %s'):format(f.path, f.next or f.status), vim.log.levels.WARN)
-    end
-    vim.notify(('stella: %d files undone'):format(#(r.undone or {})))
-    vim.cmd('silent! checktime')
-  end)
-end
-
-local function restart()
-  local old = require('stella.client').get()
+--- Ends the server if it runs and starts it for the open files; cb when one is there.
+local function restart(cb)
+  local client = require('stella.client')
+  local old = client.get()
   if old then
     if vim.fn.has('nvim-0.11') == 1 then
       old:stop(true)
@@ -84,13 +69,58 @@ local function restart()
       old.stop(true)
     end
   end
-  vim.defer_fn(function()
-    for _, b in ipairs(vim.api.nvim_list_bufs()) do
-      if vim.api.nvim_buf_is_loaded(b) then
-        require('stella.client').attach(b)
+  local tries = 0
+  local function start()
+    tries = tries + 1
+    local now = client.get()
+    if now and now ~= old and now.initialized then
+      return cb and cb()
+    end
+    if not now and not client.starting then
+      for _, b in ipairs(vim.api.nvim_list_bufs()) do
+        if vim.api.nvim_buf_is_loaded(b) then
+          client.attach(b)
+        end
       end
     end
-  end, 300)
+    if tries < 200 then
+      vim.defer_fn(start, 50)
+    else
+      vim.notify('stella: no server started; open a file of the workspace, or see :checkhealth stella', vim.log.levels.ERROR)
+    end
+  end
+  start()
+end
+
+--- Without an id: the newest interrupted session goes on at once; when none is,
+--- one is chosen. Starts the server when it is gone.
+local resume
+function resume(_, args)
+  local session = require('stella.session')
+  if not require('stella.client').get() then
+    return restart(function() resume(_, args) end)
+  end
+  if args[1] then
+    return session.resume(args[1], true)
+  end
+  session.list(function(list)
+    for _, s in ipairs(list) do
+      if s.state == 'interrupted' then
+        return session.resume(s.sessionId, true)
+      end
+    end
+    pick_session(function(s) session.resume(s.sessionId, false) end)
+  end)
+end
+
+local function diff()
+  local id, refusal = require('stella.transcript').refusal_here()
+  if refusal then
+    return require('stella.review').refusal(id, refusal)
+  elseif id then
+    return vim.notify('stella: no refusal above the cursor')
+  end
+  require('stella.review').seen(vim.api.nvim_get_current_buf())
 end
 
 local function graph(o, args)
@@ -155,15 +185,12 @@ M.sub = {
   sessions = { desc = 'choose a session', impl = function()
     pick_session(function(s) require('stella.session').resume(s.sessionId, false) end)
   end },
-  resume = { desc = 'continue a session', impl = function(_, args)
-    if args[1] then
-      return require('stella.session').resume(args[1], true)
-    end
-    pick_session(function(s) require('stella.session').resume(s.sessionId, s.state == 'interrupted') end)
-  end },
-  undo = { desc = 'undo the last turn', impl = undo },
+  resume = { desc = 'continue an interrupted session', impl = resume },
+  undo = { desc = 'undo the last turn, or one edit', impl = function(_, args) require('stella.review').undo(args[1]) end },
+  changes = { desc = 'the files that the session changed', impl = function() require('stella.review').changes() end },
+  answer = { desc = 'answer what waits for you', impl = function() require('stella.question').ask() end },
   guarded = { desc = 'list guarded files in the quickfix window', impl = function() require('stella.guarded').quickfix() end },
-  diff = { desc = 'what changed here since a session saw it', impl = function() require('stella.guarded').diff() end },
+  diff = { desc = 'what changed here since a session saw it; in the transcript, the refusal above', impl = diff },
   memories = { desc = 'list memories', impl = memories },
   graph = { desc = 'ask the code graph', impl = graph, complete = { 'definitions', 'references', 'imports', 'importers', 'neighbors' } },
   transcript = { desc = 'show the transcript', impl = function()
@@ -173,7 +200,7 @@ M.sub = {
     end
     require('stella.transcript').open(id)
   end },
-  restart = { desc = 'restart the server', impl = restart },
+  restart = { desc = 'restart the server', impl = function() restart() end },
   doctor = { desc = 'what works here and what does not', impl = function() vim.cmd('checkhealth stella') end },
 }
 

@@ -86,25 +86,4 @@ function M.quickfix()
   end)
 end
 
---- What changed since the session saw the current file, as a diff buffer.
-function M.diff()
-  local uri = vim.uri_from_bufnr(0)
-  require('stella.client').request(P.guardFiles, vim.empty_dict(), function(err, r)
-    if err then
-      return vim.notify('stella: ' .. err, vim.log.levels.ERROR)
-    end
-    for _, f in ipairs(r.files) do
-      if f.uri == uri and f.diff and f.diff ~= '' then
-        local buf = vim.api.nvim_create_buf(false, true)
-        vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(f.diff, '\n', { plain = true }))
-        vim.bo[buf].filetype, vim.bo[buf].modifiable, vim.bo[buf].bufhidden = 'diff', false, 'wipe'
-        vim.cmd('botright split')
-        vim.api.nvim_win_set_buf(0, buf)
-        return
-      end
-    end
-    vim.notify('stella: this file is as the sessions saw it')
-  end)
-end
-
 return M

@@ -44,36 +44,19 @@ end
 --- A question of the server. Runs in the coroutine of the request, so it may wait.
 local function permission(_, p)
   local co, is_main = coroutine.running()
-  local function answer(choice, text)
-    return { choice = choice or '', text = text }
-  end
   if not co or is_main then
-    return answer('')
+    return { choice = '' }
   end
-  require('stella.ui').waiting(p)
-  local function resume(...)
-    local args = { ... }
+  local answer
+  require('stella.question').put(p, function(a)
+    answer = a
     vim.schedule(function()
-      require('stella.ui').waiting(nil)
-      coroutine.resume(co, unpack(args))
+      if coroutine.status(co) == 'suspended' then
+        coroutine.resume(co, a)
+      end
     end)
-  end
-  if p.options and #p.options > 0 then
-    vim.ui.select(p.options, {
-      prompt = require('stella.ui').question(p),
-      kind = 'stella.permission',
-      format_item = function(o)
-        return o.title
-      end,
-    }, function(o)
-      resume(answer(o and o.id or ''))
-    end)
-  else
-    vim.ui.input({ prompt = require('stella.ui').question(p) .. ' ' }, function(t)
-      resume(answer('', t))
-    end)
-  end
-  return coroutine.yield()
+  end)
+  return answer or coroutine.yield()
 end
 
 return {

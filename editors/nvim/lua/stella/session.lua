@@ -104,16 +104,63 @@ function M.list(cb)
   end)
 end
 
+--- After a crash, or when Neovim comes back: one command continues.
+function M.offer_resume()
+  client.request(P.sessionList, vim.empty_dict(), function(err, r)
+    local cut = err and {} or vim.tbl_filter(function(s)
+      return s.state == 'interrupted'
+    end, r.sessions)
+    if #cut > 0 then
+      local more = #cut > 1 and (' (%d more: :Stella sessions)'):format(#cut - 1) or ''
+      vim.notify(('stella: the turn "%s" was interrupted; :Stella resume continues it%s'):format(cut[1].title ~= '' and cut[1].title or cut[1].sessionId, more))
+    end
+  end)
+end
+
+--- A continued turn runs in the server, and no request of ours ends with it.
+---@param id string
+local function follow(id)
+  local s = state(id)
+  s.running = true
+  changed()
+  local function look()
+    if not s.running then
+      return -- the server went away meanwhile
+    end
+    client.request(P.sessionList, vim.empty_dict(), function(err, r)
+      for _, x in ipairs(err and {} or r.sessions) do
+        if x.sessionId == id and x.state == 'running' then
+          return vim.defer_fn(look, 300)
+        end
+      end
+      s.running = false
+      require('stella.transcript').note(id, '*— the turn ended —*')
+      changed()
+      vim.cmd('silent! checktime')
+    end)
+  end
+  look()
+end
+
+--- Shows a session, which is spoken to from then on; continue goes on with its
+--- interrupted turn.
 ---@param id string
 ---@param continue boolean
 function M.resume(id, continue)
-  client.request(P.sessionResume, { sessionId = id, continue = continue or nil }, function(err, r)
-    if err then
-      return vim.notify('stella: ' .. err, vim.log.levels.ERROR)
-    end
-    M.current = r.sessionId
-    require('stella.transcript').load(r.sessionId)
+  require('stella.transcript').load(id, function()
+    M.current = id
     changed()
+    if not continue then
+      return -- an interruption that is only looked at can still be continued later
+    end
+    client.request(P.sessionResume, { sessionId = id, continue = true }, function(err, r)
+      if err then
+        return vim.notify('stella: ' .. err, vim.log.levels.ERROR)
+      end
+      if r.interrupted then
+        follow(id)
+      end
+    end)
   end)
 end
 

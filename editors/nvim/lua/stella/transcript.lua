@@ -2,7 +2,7 @@
 -- recalled frames are folded; refusals are not, because they must be seen.
 local M = {}
 
----@type table<string, {buf: integer, folds: table<integer, string>, partial: boolean}>
+---@type table<string, {buf: integer, folds: table<integer, string>, refusals: table<integer, {callId: string, path?: string}>, partial: boolean}>
 local open = {}
 
 ---@param id string
@@ -16,7 +16,7 @@ local function view(id)
   vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = 'nofile', 'hide', false
   vim.bo[buf].filetype = 'markdown'
   vim.bo[buf].modifiable = false
-  v = { buf = buf, folds = {}, partial = false }
+  v = { buf = buf, folds = {}, refusals = {}, partial = false }
   open[id] = v
   vim.b[buf].stella_session = id
   return v
@@ -128,6 +128,51 @@ local function refusal_lines(r)
   return lines
 end
 
+--- One refusal for each file that was refused.
+local function refusals(r)
+  if type(r.files) ~= 'table' or #r.files == 0 then
+    return { r }
+  end
+  return vim.tbl_filter(function(f)
+    return not vim.tbl_contains({ 'ok', 'applied', 'cancelled' }, f.status)
+  end, r.files)
+end
+
+--- The refusal in a result as the transcript keeps it: the object in its second line.
+local function refusal_in(text)
+  local line = (text or ''):match('^[^\n]*\n({[^\n]*})')
+  local ok, r = pcall(vim.json.decode, line or '', { luanil = { object = true } })
+  return ok and type(r) == 'table' and r.status and (r.next or r.files) and r or nil
+end
+
+---@param id string
+---@param lines string[]
+function M.question(id, lines)
+  append(view(id), vim.list_extend({ '' }, vim.list_extend(vim.deepcopy(lines), { '' })))
+end
+
+---@param id string
+---@param line string
+function M.note(id, line)
+  append(view(id), { line, '' })
+end
+
+--- The refusal at or above the cursor of a transcript's window.
+---@return string? session, {callId: string, path?: string}? refusal
+function M.refusal_here()
+  local id = vim.b.stella_session
+  local v = id and open[id]
+  if not v then
+    return nil
+  end
+  for l = vim.api.nvim_win_get_cursor(0)[1] + 1, 1, -1 do
+    if v.refusals[l] then
+      return id, v.refusals[l]
+    end
+  end
+  return id, nil
+end
+
 ---@param id string
 ---@param u stella.Update
 function M.update(id, u)
@@ -139,7 +184,10 @@ function M.update(id, u)
     append(v, vim.list_extend({ '', '### tool: ' .. (u.tool or '?') .. ' ' .. M.about(u.input) }, input), true)
   elseif u.kind == 'toolResult' then
     if u.refusal and u.refusal ~= vim.NIL then
-      append(v, refusal_lines(u.refusal))
+      for _, r in ipairs(refusals(u.refusal)) do
+        v.refusals[vim.api.nvim_buf_line_count(v.buf) + 1] = { callId = u.callId, path = r.path }
+        append(v, refusal_lines(r))
+      end
     else
       local mark = u.ok and 'done' or 'error'
       local lines = vim.split(u.text or '', '\n', { plain = true })
@@ -178,23 +226,34 @@ function M.ended(id, err, r)
 end
 
 --- Fills the buffer with the transcript that the server keeps.
-function M.load(id)
+---@param id string
+---@param cb? fun()
+function M.load(id, cb)
   local P = require('stella.protocol')
   require('stella.client').request(P.sessionGet, { sessionId = id }, function(err, r)
     if err then
       return vim.notify('stella: ' .. err, vim.log.levels.ERROR)
     end
+    local v = view(id)
+    vim.bo[v.buf].modifiable = true
+    vim.api.nvim_buf_set_lines(v.buf, 0, -1, false, {})
+    vim.bo[v.buf].modifiable = false
+    v.folds, v.refusals, v.partial, v.started = {}, {}, false, false
     M.open(id)
     for _, e in ipairs(r.transcript) do
       if e.toolCall and e.toolCall ~= vim.NIL then
         M.update(id, { kind = 'toolCall', tool = e.toolCall.tool, input = e.toolCall.input, callId = e.toolCall.callId })
       elseif e.toolResult and e.toolResult ~= vim.NIL then
-        M.update(id, { kind = 'toolResult', tool = e.toolResult.tool, ok = e.toolResult.ok, text = e.toolResult.text })
+        M.update(id, { kind = 'toolResult', tool = e.toolResult.tool, ok = e.toolResult.ok, text = e.toolResult.text,
+          callId = e.toolResult.callId, refusal = not e.toolResult.ok and refusal_in(e.toolResult.text) or nil })
       elseif e.role == 'user' then
         M.prompt(id, e.text or '')
       else
         M.update(id, { kind = 'text', text = (e.text or '') .. '\n' })
       end
+    end
+    if cb then
+      cb()
     end
   end)
 end

@@ -7,18 +7,6 @@ function M.waiting(p)
   vim.cmd.redrawstatus()
 end
 
----@param p table
----@return string
-function M.question(p)
-  local parts = { p.title }
-  for _, k in ipairs({ 'command', 'cwd', 'detail' }) do
-    if p[k] and p[k] ~= '' and p[k] ~= vim.NIL then
-      parts[#parts + 1] = p[k]
-    end
-  end
-  return table.concat(parts, ' | ')
-end
-
 --- For any status line: "stella: idle, 12 guarded, 1 stale".
 ---@return string
 function M.status()
@@ -48,9 +36,10 @@ end
 ---@param signal integer
 function M.server_gone(code, signal)
   require('stella.session').lost()
+  require('stella.question').lost()
   vim.notify(
-    ('stella: the server ended (exit %d, signal %d). Its log: %s. :Stella restart starts it again, :Stella resume continues a session.'):format(
-      code, signal, vim.lsp.get_log_path and vim.lsp.get_log_path() or vim.lsp.log.get_filename()
+    ('stella: the server ended (exit %d, signal %d). Its log: %s. :Stella resume starts it again and continues.'):format(
+      code, signal, vim.lsp.log and vim.lsp.log.get_filename and vim.lsp.log.get_filename() or vim.lsp.get_log_path()
     ),
     vim.log.levels.ERROR
   )
