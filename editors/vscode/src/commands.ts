@@ -2,8 +2,10 @@
 import * as vscode from 'vscode';
 import { execFile } from 'node:child_process';
 import { findServer } from './bootstrap';
+import { nameOf, type Change } from './changes';
 import type { Ctx } from './ctx';
 import { Method, type AskParams, type ContextItem } from './protocol';
+import { questionSummary } from './text';
 
 /** Where a command without arguments was called: the selection in the active editor. */
 function here(): { uri: vscode.Uri; selection: vscode.Selection; symbol: string } | undefined {
@@ -50,6 +52,12 @@ export function registerCommands(ctx: Ctx): vscode.Disposable[] {
     on('newSession', () => ctx.sessions.fresh()),
     on('resume', (id?: string) => (typeof id === 'string' ? ctx.sessions.resume(id, false) : ctx.sessions.pick())),
     on('undo', () => ctx.sessions.undo()),
+    on('answer', () => ctx.questions.pick()),
+    on('changes', () => pickChange(ctx)),
+    on('changes.show', (c: Change) => ctx.changes.show(c)),
+    on('changes.undo', (c: Change) => ctx.changes.undo(c)),
+    on('changes.keep', (c: Change) => ctx.changes.keep(c)),
+    on('changes.refresh', () => ctx.changes.refresh()),
     on('replan', () => ctx.sessions.ask('The last write was refused because the file changed. Read it again and plan the change against what is there now.')),
     on('showSeen', (uri?: vscode.Uri) => {
       const at = uri ?? here()?.uri;
@@ -91,9 +99,23 @@ async function pickGuarded(ctx: Ctx): Promise<void> {
   else await vscode.window.showTextDocument(uri);
 }
 
+async function pickChange(ctx: Ctx): Promise<void> {
+  const list = await ctx.changes.list();
+  if (list.length === 0) {
+    void vscode.window.showInformationMessage('Stella: no session has changed anything that was not taken back or kept.');
+    return;
+  }
+  const picked = await vscode.window.showQuickPick(
+    list.map((c) => ({ label: `$(diff) ${nameOf(c)}`, description: c.undoable ? '' : 'cannot be undone as it stands', c })),
+    { title: 'Files that the session changed' },
+  );
+  if (picked) await ctx.changes.show(picked.c);
+}
+
 async function menu(ctx: Ctx): Promise<void> {
   const s = ctx.status.counts;
   const items: (vscode.QuickPickItem & { command: string })[] = [];
+  for (const q of ctx.questions.waiting.slice(0, 1)) items.push({ label: `$(question) Answer: ${q.title}`, description: questionSummary(q), command: 'stella.answer' });
   if (s.problem !== undefined) items.push({ label: '$(refresh) Restart the server', description: s.problem, command: 'stella.restart' });
   if (s.running) items.push({ label: '$(debug-stop) Stop the running turn', description: `step ${s.step}`, command: 'stella.cancel' });
   items.push(
@@ -101,6 +123,7 @@ async function menu(ctx: Ctx): Promise<void> {
     { label: '$(list-unordered) Show the transcript', command: 'stella.transcript' },
     { label: '$(eye) Guarded files…', description: `${s.fresh} fresh, ${s.stale} stale`, command: 'stella.guarded' },
     { label: '$(history) Resume a session…', command: 'stella.resume' },
+    { label: '$(diff) Changes of the session…', command: 'stella.changes' },
     { label: '$(discard) Undo the last turn', command: 'stella.undo' },
     { label: '$(output) Show the log', command: 'stella.showLog' },
   );

@@ -1,22 +1,27 @@
 // Ctx owns the language client, its restarts, and what the parts share.
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, State, Trace, type LanguageClientOptions, type ServerOptions, type StaticFeature } from 'vscode-languageclient/node';
+import { CloseAction, ErrorAction, LanguageClient, State, type LanguageClientOptions, type ServerOptions, type StaticFeature } from 'vscode-languageclient/node';
 import { Applier, DiskStamps } from './apply';
 import { findServer } from './bootstrap';
 import { Guarded } from './guarded';
-import { answerPermission, listDiagnostics } from './answers';
+import { Changes } from './changes';
+import { listDiagnostics } from './diagnostics';
 import { Method, type ApplyEditParams, type DiagnosticsResult, type GuardStatusParams, type PermissionParams, type SessionUpdateParams } from './protocol';
+import { Questions } from './questions';
 import { Sessions } from './sessions';
 import { StatusItem } from './status';
 import { backOff } from './text';
+import { TraceChannel } from './trace';
 
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel('Stella', { log: true });
-  readonly trace = vscode.window.createOutputChannel('Stella Trace', { log: true });
+  readonly trace = new TraceChannel();
   readonly status = new StatusItem();
   readonly guarded = new Guarded(this.status);
   readonly stamps = new DiskStamps();
   readonly sessions = new Sessions(this);
+  readonly questions = new Questions(this.status, this.sessions.panel, this.sessions.diffs);
+  readonly changes = new Changes(this);
   client: LanguageClient | undefined;
   private starting: Promise<void> | undefined;
   private stopped = false;
@@ -54,17 +59,17 @@ export class Ctx implements vscode.Disposable {
     this.client = client;
     const applier = new Applier(client, this.stamps);
     client.onRequest(Method.applyEdit, (p: ApplyEditParams) => applier.apply(p));
-    client.onRequest(Method.permission, (p: PermissionParams) => answerPermission(p, this.status));
+    client.onRequest(Method.permission, (p: PermissionParams, token) => this.questions.ask(p, token));
     client.onRequest(Method.diagnostics, (p: { uri?: string }): DiagnosticsResult => listDiagnostics(p.uri, client));
     client.onNotification(Method.sessionUpdate, (p: SessionUpdateParams) => this.sessions.update(p));
     client.onNotification(Method.guardStatus, (p: GuardStatusParams) => this.guarded.status(p));
     try {
       await client.start();
-      await client.setTrace(traceLevel());
       this.status.set({ problem: undefined, starting: false });
       this.log.info('the server runs');
       // Longer up than a crash loop would be: the next failure starts counting anew.
       this.timer = setTimeout(() => { this.failures = 0; }, 60_000);
+      this.sessions.refresh();
       void this.sessions.offerResume();
     } catch (e) {
       this.failed(`the server did not start: ${e instanceof Error ? e.message : String(e)}`);
@@ -76,7 +81,7 @@ export class Ctx implements vscode.Disposable {
     if (this.client?.state !== State.Running) return;
     const settings = vscode.workspace.getConfiguration('stella').get<object>('settings', {});
     await this.client.sendNotification('workspace/didChangeConfiguration', { settings: { stella: settings } });
-    await this.client.setTrace(traceLevel());
+    this.trace.settingChanged();
   }
 
   private options(): LanguageClientOptions {
@@ -153,6 +158,7 @@ export class Ctx implements vscode.Disposable {
     this.guarded.dispose();
     this.status.dispose();
     this.stamps.dispose();
+    this.changes.dispose();
     this.sessions.dispose();
     this.log.dispose();
     this.trace.dispose();
@@ -168,7 +174,3 @@ const capabilities: StaticFeature = {
   getState() { return { kind: 'static' }; },
   clear() { /* nothing was kept */ },
 };
-
-function traceLevel(): Trace {
-  return Trace.fromString(vscode.workspace.getConfiguration('stella').get('trace.server', 'off'));
-}

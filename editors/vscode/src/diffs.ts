@@ -1,36 +1,85 @@
-// Texts that only exist for a diff editor.
+// The two sides of a difference, as read-only files of a scheme of their own, so
+// that a diff editor on them comes back after a window reload: what they hold is
+// asked of the server (stella/content) whenever the workbench wants it.
 import * as vscode from 'vscode';
+import type { Ctx } from './ctx';
+import { Method, type ContentResult } from './protocol';
 import { sides } from './text';
 
-const scheme = 'stella-diff';
+export const diffScheme = 'stella-diff';
 const kept = 50;
 
-export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
+export class Diffs implements vscode.FileSystemProvider, vscode.Disposable {
+  /** Texts that the server has no id for, such as those of a question; gone after a reload. */
   private readonly texts = new Map<string, string>();
-  private readonly sub = vscode.workspace.registerTextDocumentContentProvider(scheme, this);
+  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  private readonly sub: vscode.Disposable;
   private next = 0;
+  readonly onDidChangeFile = this.changed.event;
 
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.path) ?? 'This difference is no longer kept.\n';
+  constructor(private readonly ctx: Ctx) {
+    this.sub = vscode.workspace.registerFileSystemProvider(diffScheme, this, { isReadonly: true });
   }
 
-  /** Opens a diff editor on the two sides of a unified diff. */
-  async show(title: string, path: string, diff: string): Promise<void> {
+  /** A side of an edit, of a refused call, or of what a session saw of a file. */
+  side(editId: string, side: 'before' | 'after', name: string): vscode.Uri {
+    return vscode.Uri.from({ scheme: diffScheme, path: `/${side === 'before' ? 'seen' : 'now'}/${name}`, query: new URLSearchParams({ edit: editId, side }).toString() });
+  }
+
+  /** Opens a diff editor on what the server has under an id. */
+  async open(title: string, name: string, editId: string, after?: vscode.Uri): Promise<void> {
+    await show(this.side(editId, 'before', name), after ?? this.side(editId, 'after', name), title);
+  }
+
+  /** Opens a diff editor on the hunks of a unified diff. */
+  async openHunks(title: string, name: string, diff: string): Promise<void> {
     const { before, after } = sides(diff);
     const n = ++this.next;
-    const left = this.keep(`/${n}/seen/${path}`, before);
-    const right = this.keep(`/${n}/now/${path}`, after);
-    await vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true, preserveFocus: true });
+    await show(this.keep(`${n}-before`, name, before), this.keep(`${n}-after`, name, after), title);
   }
 
-  private keep(path: string, text: string): vscode.Uri {
-    this.texts.set(path, text);
+  private keep(key: string, name: string, text: string): vscode.Uri {
+    this.texts.set(key, text);
     for (const k of this.texts.keys()) {
       if (this.texts.size <= kept) break;
       this.texts.delete(k);
     }
-    return vscode.Uri.from({ scheme, path });
+    return vscode.Uri.from({ scheme: diffScheme, path: `/hunks/${name}`, query: new URLSearchParams({ kept: key }).toString() });
   }
 
-  dispose(): void { this.sub.dispose(); }
+  private async text(uri: vscode.Uri): Promise<string> {
+    const q = new URLSearchParams(uri.query);
+    const key = q.get('kept');
+    if (key !== null) return this.texts.get(key) ?? 'This difference is no longer kept.\n';
+    const client = await this.ctx.ready();
+    if (!client) throw vscode.FileSystemError.Unavailable('the server does not run');
+    try {
+      return (await client.sendRequest<ContentResult>(Method.content, { editId: q.get('edit') ?? '', side: q.get('side') ?? '' })).text;
+    } catch (e) {
+      throw vscode.FileSystemError.FileNotFound(e instanceof Error ? e.message : String(e));
+    }
+  }
+
+  async readFile(uri: vscode.Uri): Promise<Uint8Array> { return Buffer.from(await this.text(uri), 'utf8'); }
+
+  async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
+    return { type: vscode.FileType.File, ctime: 0, mtime: 0, size: (await this.readFile(uri)).length, permissions: vscode.FilePermission.Readonly };
+  }
+
+  watch(): vscode.Disposable { return new vscode.Disposable(() => { /* a side never changes */ }); }
+  readDirectory(): [string, vscode.FileType][] { return []; }
+  createDirectory(): void { throw vscode.FileSystemError.NoPermissions(); }
+  writeFile(): void { throw vscode.FileSystemError.NoPermissions(); }
+  delete(): void { throw vscode.FileSystemError.NoPermissions(); }
+  rename(): void { throw vscode.FileSystemError.NoPermissions(); }
+
+  dispose(): void {
+    this.sub.dispose();
+    this.changed.dispose();
+  }
+}
+
+/** Beside nothing and without the focus: whoever types goes on typing. */
+async function show(left: vscode.Uri, right: vscode.Uri, title: string): Promise<void> {
+  await vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true, preserveFocus: true });
 }

@@ -92,6 +92,7 @@ export interface Refusal {
   diff_since_read?: string;
   diff_cut?: number;
   next?: string;
+  files?: Refusal[];
 }
 
 export interface GuardedFile {
@@ -147,6 +148,12 @@ export interface ContentResult { text: string }
 export interface DiagnosticItem { uri: string; range: Range; severity: number; source: string; message: string }
 
 export interface DiagnosticsResult { items: DiagnosticItem[] }
+
+export interface ChangedFile { uri: string; diff: string; edits: string[]; undoable: boolean }
+
+export interface ChangesResult { files: ChangedFile[] }
+
+export interface UndoParams { sessionId: string; turnId?: string; edit?: string }
 
 export interface UndoResult { undone: string[]; refused: Refusal[] }
 

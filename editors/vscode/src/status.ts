@@ -29,8 +29,8 @@ export class StatusItem implements vscode.Disposable {
     this.item.text = statusText(this.state);
     this.item.tooltip = this.state.stale > 0
       ? `${this.state.stale} files changed since a session saw them. A write to them is refused until the session has read them again.`
-      : 'Stella: sessions and guarded files';
-    this.item.backgroundColor = this.state.stale > 0 || this.state.problem !== undefined ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
+      : this.state.waiting ? 'Stella asks you something' : 'Stella: sessions and guarded files';
+    this.item.backgroundColor = this.state.stale > 0 || this.state.waiting || this.state.problem !== undefined ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
   }
 
   dispose(): void { this.item.dispose(); }

@@ -30,6 +30,51 @@ export function sides(diff: string): { before: string; after: string } {
   return { before: before.join('\n') + '\n', after: after.join('\n') + '\n' };
 }
 
+/** How many lines a unified diff adds and takes away. */
+export function countLines(diff: string): { added: number; removed: number } {
+  let added = 0, removed = 0;
+  for (const l of diff.split('\n')) {
+    if (l.startsWith('+') && !l.startsWith('+++ ')) added++;
+    else if (l.startsWith('-') && !l.startsWith('--- ')) removed++;
+  }
+  return { added, removed };
+}
+
+/** A question in one line: the command, or the size of the change. */
+export function questionSummary(p: { detail: string; command?: string; cwd?: string; diff?: string }): string {
+  const parts: string[] = [];
+  if (p.command) parts.push(clip(p.command), ...(p.cwd ? [`in ${p.cwd}`] : []));
+  else if (p.diff) {
+    const { added, removed } = countLines(p.diff);
+    parts.push(`+${added} \u2212${removed} lines`);
+  } else if (p.detail) parts.push(clip(p.detail));
+  return parts.join(' ');
+}
+
+function clip(s: string): string {
+  const line = s.trim().replace(/\s*\n\s*/g, ' ⏎ ');
+  return line.length <= 160 ? line : `${line.slice(0, 160)}…`;
+}
+
+/** The refusals of a tool's result: one for each file that was refused. */
+export function refusals<R extends { status: string; files?: R[] }>(r: R): R[] {
+  const list = r.files ?? [];
+  if (list.length === 0) return [r];
+  return list.filter((f) => !['ok', 'applied', 'cancelled'].includes(f.status));
+}
+
+/** The refusal in a tool's result as the transcript keeps it: the object in its second line. */
+export function refusalIn<R extends { status: string; files?: R[] }>(text: string): R | undefined {
+  const line = text.split('\n', 2)[1];
+  if (!line?.startsWith('{')) return undefined;
+  try {
+    const r = JSON.parse(line) as R & { next?: string; path?: string };
+    return typeof r.status === 'string' && (r.next !== undefined || (r.files?.length ?? 0) > 0) ? r : undefined;
+  } catch {
+    return undefined; // a result of another tool
+  }
+}
+
 export interface StatusCounts { starting?: boolean; running: boolean; step: number; waiting: boolean; fresh: number; stale: number; problem?: string }
 
 /** What the status bar says: words, never colour alone. */

@@ -7,22 +7,14 @@
 //
 // Environment: CODE_SERVER_DIR, STELLA_SHOTS (see scripts/test-vscode.sh).
 import assert from 'node:assert/strict';
-import { mkdtemp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { startCodeServer } from './code-server.mjs';
+import { cpuSeconds } from './code-server.mjs';
+import { workbench } from './drive.mjs';
 
-const shots = path.resolve(process.env.STELLA_SHOTS ?? 'dist/shots');
-const work = await mkdtemp(path.join(tmpdir(), 'wb-'));
-const folder = path.join(work, 'ws');
-const file = path.join(folder, 'pricing.py');
-const script = path.join(work, 'script.yaml');
-await mkdir(path.join(folder, '.git'), { recursive: true });
-await mkdir(shots, { recursive: true });
-await writeFile(file, 'def price(tier):\n    if tier == "gold":\n        return 80\n    return 100\n');
 // The second call waits for the person by way of a hold that a later prompt of
 // the test releases through the server's test hook.
-await writeFile(script, `turns:
+const script = `turns:
   - text: "Let me look at the prices."
     calls: [{tool: read_file, input: {path: pricing.py}}]
   - text: "Gold becomes 75."
@@ -38,52 +30,15 @@ await writeFile(script, `turns:
     calls: [{tool: edit_file, input: {path: pricing.py, base: "{{base pricing.py}}", edits: [{old: "return 100", new: "return 110"}]}}]
   - expect: {tool_result: {status: applied, saved: true}}
     text: "Saved."
-`);
+`;
 
-const cs = await startCodeServer({
-  folder,
-  vsix: ['dist/stella-ls.vsix'],
-  env: { STELLA_HOME: path.join(work, 'state') },
-  settings: {
-    'stella.settings': { model: { provider: 'script', script } },
-    'stella.server.extraArgs': ['--test-hooks'],
-    'stella.trace.server': 'verbose',
-    'workbench.editor.enablePreview': false,
-  },
+const w = await workbench({
+  files: { 'pricing.py': 'def price(tier):\n    if tier == "gold":\n        return 80\n    return 100\n' },
+  script,
+  settings: { 'stella.trace.server': 'verbose' },
 });
-const { page } = cs;
-page.setDefaultTimeout(60000);
-let passed = 0, failed = 0;
-const step = async (name, f) => {
-  if (failed) return;
-  const t = Date.now();
-  try { await f(); passed++; console.log(`ok   ${name} (${Date.now() - t} ms)`); }
-  catch (e) { failed++; console.log(`FAIL ${name}\n${e.stack}`); }
-  await page.screenshot({ path: path.join(shots, `${String(passed + failed).padStart(2, '0')}-${name.replace(/\W+/g, '-')}.png`) }).catch(() => {});
-};
-const until = async (what, f, ms = 60000) => {
-  for (const end = Date.now() + ms; ;) {
-    const v = await f();
-    if (v) return v;
-    if (Date.now() > end) throw new Error(`timed out: ${typeof what === 'function' ? await what() : what}`);
-    await new Promise((r) => setTimeout(r, 25));
-  }
-};
-
-const status = page.locator('[id="stella-ls.stella-ls.stella.status"]');
-const statusText = async () => ((await status.count()) ? (await status.innerText()).replaceAll('\u00a0', ' ') : '');
-const line = (n) => page.locator('.editor-instance .view-lines .view-line').nth(n);
-const text = async (l) => (await l.innerText()).replaceAll('\u00a0', ' ');
-const quickInput = page.locator('.quick-input-widget input');
-const row = page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'pricing.py' });
-// The transcript: a frame in a frame.
-const transcript = page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame').locator('#log');
-const palette = async (title) => {
-  await page.keyboard.press('F1');
-  await quickInput.fill(`>${title}`);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
-  await page.keyboard.press('Enter');
-};
+const { cs, page, step, until, status, statusText, line, text, quickInput, transcript, palette } = w;
+const row = w.row('pricing.py'), file = w.file('pricing.py');
 
 try {
   await step('workbench', async () => {
@@ -101,7 +56,7 @@ try {
       await page.keyboard.press('Control+.');
       return action.first().waitFor({ timeout: 5000 }).then(() => true, () => false);
     });
-    await page.screenshot({ path: path.join(shots, 'code-actions.png') });
+    await w.shot('code-actions');
     await action.first().click();
     await quickInput.waitFor();
     await quickInput.fill('make gold 75');
@@ -168,14 +123,19 @@ try {
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Guarded files' }).waitFor();
     await page.keyboard.press('Escape');
   });
+  await step('the trace channel shows the traffic', async () => {
+    const dir = path.join(cs.home, 'data', 'logs');
+    await until('traffic in the channel', async () => {
+      for (const f of (await readdir(dir, { recursive: true })).filter((n) => /Stella Trace[^/]*\.log$/.test(n))) {
+        const traced = await readFile(path.join(dir, f), 'utf8');
+        if (/stella\/guard\/status/.test(traced) && /textDocument\/didChange/.test(traced) && /Params: /.test(traced)) return true;
+      }
+      return false;
+    });
+    await palette('Output: Show Output Channels');
+    await w.choose('Stella Trace');
+    await until('the channel on screen', async () => (await page.locator('.output-view-container, .pane-body.output-view').first().innerText()).includes('stella/'));
+  });
 } finally {
-  if (failed) {
-    console.log(await page.locator('.notification-list-item-message').allInnerTexts().catch(() => ''));
-    const logs = (await readdir(path.join(cs.home, 'data', 'logs'), { recursive: true })).filter((f) => /Stella[^/]*\.log$/.test(f));
-    for (const f of logs) console.log(`-- ${f}\n${(await readFile(path.join(cs.home, 'data', 'logs', f), 'utf8')).slice(-6000)}`);
-  }
-  await cs.stop();
-  await rm(work, { recursive: true, force: true, maxRetries: 5 });
+  await w.end();
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
