@@ -33,9 +33,10 @@ editors:
 test: lint test-go test-nvim test-vscode
 	@echo "all tests passed"
 
-test-go:
-	scripts/editors.sh nvim
-	$(GOTEST) ./...
+# The scenarios drive the same binary as the Neovim tests, so it is linked once.
+test-go: race
+	scripts/foreign.sh >/dev/null & scripts/editors.sh nvim; wait $$!
+	STELLA_FOREIGN="$$(scripts/foreign.sh)" STELLA_SERVER="$(abspath $(RACEBIN))" $(GOTEST) ./...
 
 test-nvim: race
 	scripts/editors.sh nvim

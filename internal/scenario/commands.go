@@ -30,6 +30,7 @@ var commands = map[string]command{
 	"extern":   {"extern write|append|replace|delete|rename|touch|chmod|link|symlink|mkdir|xattr ...", 2, true, extern},
 	"exec":     {"exec COMMAND ARG...", 1, true, run},
 	"env":      {"env NAME=VALUE...  (of the server)", 1, true, func(w *world, a []string) error { w.env = append(w.env, a...); return nil }},
+	"foreign":  {"foreign  (skips the scenario where scripts/foreign.sh has not put programs of other makers)", 0, true, foreign},
 	"model":    {"model anthropic|openai [PATH]  (that wire format, from a server at PATH of its address)", 1, true, chooseWire},
 
 	"open":     {"open PATH", 1, false, func(w *world, a []string) error { return w.ed.Open(w.path(a[0])) }},
@@ -167,7 +168,7 @@ func (w *world) path(p string) string {
 func (w *world) uri(s string) string { return strings.ReplaceAll(s, "%R", w.root) }
 
 // ErrSkip ends a scenario that needs what the server does not offer.
-var ErrSkip = errors.New("the server does not offer")
+var ErrSkip = errors.New("there is not")
 
 func needs(w *world, a []string) error {
 	var r struct {
@@ -184,6 +185,13 @@ func needs(w *world, a []string) error {
 	}
 	if !contains(r.Capabilities.Experimental.Stella.Methods, a[0]) {
 		return fmt.Errorf("%w %s", ErrSkip, a[0])
+	}
+	return nil
+}
+
+func foreign(w *world, _ []string) error {
+	if w.c.Vars["FOREIGN"] == "" {
+		return fmt.Errorf("%w the programs that scripts/foreign.sh installs", ErrSkip)
 	}
 	return nil
 }

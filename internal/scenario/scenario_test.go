@@ -46,6 +46,12 @@ func TestMain(m *testing.M) {
 		serverBinary = filepath.Join(dir, "stella-ls")
 		buildServer()
 	}
+	// Looking at it makes it an input of the test: "go test" would else give an
+	// old result for a new server.
+	if _, err := os.Stat(serverBinary); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	mcpServer = serveHTTP()
 	code := m.Run()
 	mcpServer.CloseClientConnections() // streams that wait for news never end by themselves
@@ -64,7 +70,23 @@ func buildServer() {
 
 func config(t *testing.T, editor string) Config {
 	return Config{Bin: serverBinary, Dir: t.TempDir(), Editor: editor, Patience: *patience,
-		Vars: map[string]string{"HELPER": os.Args[0], "HTTP": mcpServer.URL}}
+		Vars: map[string]string{"HELPER": os.Args[0], "HTTP": mcpServer.URL, "FOREIGN": foreignPrograms()}}
+}
+
+// foreignPrograms is where scripts/foreign.sh put them, "" when it did not run.
+func foreignPrograms() string {
+	dir := os.Getenv("STELLA_FOREIGN")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(cache, "stella-ls-foreign")
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".installed")); err != nil && os.Getenv("STELLA_FOREIGN") == "" {
+		return ""
+	}
+	return dir
 }
 
 func TestScenarios(t *testing.T) {
