@@ -26,7 +26,7 @@ func Builtin(o BuiltinOptions) []Tool {
 		readFile{f},
 		editFile{f}, editFiles{f}, writeFile{f}, deleteFile{f}, moveFile{f},
 		listFiles{f}, searchText{f},
-		runCommand{},
+		runCommand{f},
 		diagnostics{f, o.Diagnostics},
 		askUser{},
 	}

@@ -20,7 +20,7 @@ const (
 	commandTimeoutMax = 600 * time.Second
 )
 
-type runCommand struct{}
+type runCommand struct{ files }
 
 type commandInput struct {
 	Command  string `json:"command"`
@@ -58,7 +58,7 @@ func (runCommand) Detail(call Call) string {
 	return "run_command: " + in.Command
 }
 
-func (runCommand) Run(ctx context.Context, env Env, call Call) (Result, error) {
+func (t runCommand) Run(ctx context.Context, env Env, call Call) (Result, error) {
 	var in commandInput
 	if res := decode(call.Input, &in); res != nil {
 		return *res, nil
@@ -67,8 +67,9 @@ func (runCommand) Run(ctx context.Context, env Env, call Call) (Result, error) {
 	if in.TimeoutS > 0 {
 		timeout = min(time.Duration(in.TimeoutS)*time.Second, commandTimeoutMax)
 	}
+	unsaved := t.unsaved(env)
 	out, err := process.Run(ctx, process.Command{Argv: append(shell(), in.Command), Dir: env.Root, Timeout: timeout})
-	o := commandObject{Status: "ok", Exit: out.Exit, Cut: out.Cut, Ended: out.Left}
+	o := commandObject{Status: "ok", Exit: out.Exit, Cut: out.Cut, Ended: out.Left, Unsaved: unsaved}
 	r := Result{Body: strings.TrimRight(out.Output, "\n"), Derived: true}
 	switch {
 	case ctx.Err() != nil:
@@ -85,8 +86,33 @@ func (runCommand) Run(ctx context.Context, env Env, call Call) (Result, error) {
 	if out.Left > 0 {
 		r.Head += fmt.Sprintf("; %s that it left running ended", plural(out.Left, "process"))
 	}
+	if len(unsaved) > 0 {
+		r.Head += "; programs saw the disk, which does not have the editor's text of " + listed(unsaved)
+	}
 	r.Object, r.Status, r.IsError = o, o.Status, o.Status != "ok" || out.Exit != 0
 	return r, nil
+}
+
+// unsaved are the documents of the session's root, as people see them named,
+// whose text the disk does not have.
+func (t runCommand) unsaved(env Env) []string {
+	var out []string
+	for _, d := range t.ws.Documents() {
+		b := d.Buffer
+		if (b.Dirty || b.OwnUnsaved) && within(env.Root, string(d.Name.Path)) {
+			out = append(out, d.Name.Display)
+		}
+	}
+	return out
+}
+
+// listed names the first of many.
+func listed(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // shell is the argv in front of a command line.
