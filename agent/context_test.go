@@ -87,6 +87,10 @@ func TestPrefixAndRecallPlacement(t *testing.T) {
 		}
 	}
 
+	if e.queries[1].Symbol != "" || e.queries[1].OpenFile != "" {
+		t.Errorf("a prompt without a selection asks by %+v", e.queries[1])
+	}
+
 	e.block, e.err = RecallBlock{}, errors.New("the store is locked")
 	b.brain.play(say("four"))
 	if o := b.prompt("fourth"); o.Stop != StopEndTurn || !strings.Contains(b.client.notices(), "the store is locked") {
@@ -118,6 +122,35 @@ func count(r model.Request, text string) (n int) {
 
 // Every request of 50 turns starts with the same bytes, and repeats the
 // messages of the one before it.
+// Recall goes by the definition that the person's selection stands in.
+func TestRecallBySelection(t *testing.T) {
+	e := &fakeEngine{told: make(chan struct{}, 100)}
+	b := newBench(t, func(o *Options) {
+		o.Context = e
+		o.Around = func(_ context.Context, path string, line int) string {
+			return fmt.Sprintf("%s:%d", path[strings.LastIndex(path, "/")+1:], line)
+		}
+	})
+	b.write("a.py", "def f():\n    return 1\n")
+	path := b.root + "/a.py"
+	for _, c := range []struct {
+		at   []Attachment
+		want string
+	}{
+		{[]Attachment{{Path: path, First: 2, Last: 2}}, "a.py:2"},
+		{[]Attachment{{Path: path}}, ""}, // the file as a whole
+		{nil, ""},
+	} {
+		b.brain.play(say("done"))
+		if _, err := b.m.Prompt(context.Background(), Prompt{Session: b.id, Text: "look", Context: c.at}); err != nil {
+			t.Fatal(err)
+		}
+		if q := e.queries[len(e.queries)-1]; q.Symbol != c.want {
+			t.Errorf("%+v asks by %q, want %q", c.at, q.Symbol, c.want)
+		}
+	}
+}
+
 func TestPrefixIsByteIdentical(t *testing.T) {
 	clock := time.Unix(1_700_000_000, 0)
 	b := newBench(t, func(o *Options) { o.Clock = func() time.Time { clock = clock.Add(47 * time.Second); return clock } })

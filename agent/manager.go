@@ -37,6 +37,9 @@ type Options struct {
 	Context Context
 	// Graph is the code graph; nil is none. graph_query appears when it is ready.
 	Graph tools.Graph
+	// Around names the definition that a line (1-based) of a file is in, "" for
+	// none: recall goes by what the person's selection stands in. Nil is unknown.
+	Around func(ctx context.Context, path string, line int) string
 	// Clock is the time; nil is time.Now.
 	Clock func() time.Time
 	// NewID makes an identifier with the given prefix, "s" or "n". Nil is random.

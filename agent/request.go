@@ -51,7 +51,7 @@ func (t *turn) recallContext() {
 	if engine == nil {
 		return
 	}
-	q := RecallQuery{Session: t.s.id, Turn: t.n, Prompt: t.prompt.Text, Root: t.s.root, OpenFile: t.openFile(), Touched: t.s.touchedBefore()}
+	q := RecallQuery{Session: t.s.id, Turn: t.n, Prompt: t.prompt.Text, Root: t.s.root, OpenFile: t.openFile(), Symbol: t.symbol(), Touched: t.s.touchedBefore()}
 	for _, d := range t.s.m.o.Workspace.Documents() {
 		if d.Buffer.Dirty && d.Name.Inside() {
 			q.Dirty = append(q.Dirty, string(d.Name.Path))
@@ -96,6 +96,14 @@ func (t *turn) openFile() string {
 		return t.prompt.Context[0].Path
 	}
 	return ""
+}
+
+// symbol is the definition that the selection or cursor of the prompt stands in.
+func (t *turn) symbol() string {
+	if len(t.prompt.Context) == 0 || t.prompt.Context[0].First == 0 || t.s.m.o.Around == nil {
+		return ""
+	}
+	return t.s.m.o.Around(t.ctx, t.prompt.Context[0].Path, t.prompt.Context[0].First)
 }
 
 // touchedBefore are the files that this session has changed, oldest first.

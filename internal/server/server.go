@@ -129,11 +129,14 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		DoubtsChanged: op.MemoriesChanged,
 	})
 	p.manager = agent.NewManager(agent.Options{
-		Record:    p.record,
-		Home:      o.Home,
-		Tell:      op.Tell,
-		Context:   p.memory,
-		Graph:     graphTool{p.graph},
+		Record:  p.record,
+		Home:    o.Home,
+		Tell:    op.Tell,
+		Context: p.memory,
+		Graph:   graphTool{p.graph},
+		Around: func(ctx context.Context, path string, line int) string {
+			return p.graph.Around(ctx, workspace.Path(path), line)
+		},
 		Workspace: op.Workspace,
 		Guard:     g,
 		Client:    op.Client,
