@@ -143,7 +143,7 @@ func (c *comparison) first() (time.Duration, error) {
 	}
 	defer g.Close()
 	g.Start(c.ctx)
-	for time.Since(began) < time.Minute {
+	for time.Since(began) < 10*time.Minute {
 		locs, err := g.Definition(c.ctx, c.firstAt)
 		if err != nil {
 			return 0, err
