@@ -165,6 +165,11 @@ func restore(l *record.Loaded) (st state, first piece, err error) {
 			first = piece{Prefix: p.Prefix, Mark: p.Mark}
 		}
 		for _, e := range p.Entries {
+			for _, paths := range e.Shows {
+				for k, path := range paths {
+					paths[k] = workspace.Path(l.Now(string(path)))
+				}
+			}
 			st.log = append(st.log, entry{kind: e.Kind, msg: e.Msg, turn: e.Turn, step: e.Step, shows: e.Shows})
 		}
 	}

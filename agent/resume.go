@@ -190,6 +190,27 @@ func (m *Manager) Resume(ctx context.Context, session string, cont bool) (interr
 	if err != nil {
 		return false, err
 	}
+	interrupted, _, err = s.resume(s.m.life, cont)
+	return interrupted, err
+}
+
+// Continue is Resume with cont that waits for the turn's end; ending ctx cancels
+// the turn. Without an interrupted turn it does nothing, and says so.
+func (m *Manager) Continue(ctx context.Context, session string) (o Outcome, interrupted bool, err error) {
+	s, err := m.find(ctx, session)
+	if err != nil {
+		return o, false, err
+	}
+	interrupted, t, err := s.resume(ctx, true)
+	if t == nil || err != nil {
+		return o, interrupted, err
+	}
+	<-t.done
+	return t.outcome, interrupted, nil
+}
+
+// resume ends the state of being interrupted; with cont by going on.
+func (s *Session) resume(ctx context.Context, cont bool) (interrupted bool, t *turn, err error) {
 	var refused error
 	err = s.do(func(st *state) {
 		interrupted = st.status == Interrupted
@@ -198,7 +219,7 @@ func (m *Manager) Resume(ctx context.Context, session string, cont bool) (interr
 		case s.m.life.Err() != nil:
 			refused = ErrClosed
 		case cont:
-			t := s.begin(s.m.life, st, Prompt{Session: s.id, Text: s.interrupted.Prompt})
+			t = s.begin(ctx, st, Prompt{Session: s.id, Text: s.interrupted.Prompt})
 			st.turns-- // it is the same turn
 			t.n, t.id, t.resumed = s.interrupted.Turn, turnID(s.interrupted.Turn), true
 			t.usage, t.steps = s.interrupted.Usage, s.interrupted.Steps
@@ -207,7 +228,7 @@ func (m *Manager) Resume(ctx context.Context, session string, cont bool) (interr
 			st.status = Idle
 		}
 	})
-	return interrupted, errors.Join(err, refused)
+	return interrupted, t, errors.Join(err, refused)
 }
 
 // Sessions that were resumed keep the prompt of the interrupted turn as it was;

@@ -13,6 +13,9 @@ import (
 // ErrNoEdits: there is nothing of that turn, or with that id, to take back.
 var ErrNoEdits = errors.New("nothing to undo: no such turn or edit, or it was undone before")
 
+// ErrTurn: not a turn's id.
+var ErrTurn = errors.New("turns are called t1, t2 and so on")
+
 // Changes lists the files that a session's edits changed and that were not taken
 // back. turnID is "t3"; "" is all turns.
 func (m *Manager) Changes(ctx context.Context, session, turnID string) ([]guard.FileChange, error) {
@@ -65,7 +68,7 @@ func turnNumber(id string) (int, error) {
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(id, "t"))
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("no turn %q: ids look like t3", id)
+		return 0, fmt.Errorf("no turn %q: %w", id, ErrTurn)
 	}
 	return n, nil
 }

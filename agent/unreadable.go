@@ -36,11 +36,20 @@ func (m *Manager) loadUnreadable(ctx context.Context, id string, why error) (*Se
 	st.log = append(st.log, entry{kind: fromEngine, turn: st.turns, step: st.steps, msg: userText(s.mark +
 		" The record of this conversation cannot be read, so you know nothing of what was before. Read a file before you change it.")})
 	told := secret.Mask(fmt.Sprintf("the record of session %s cannot be read: %v. Nothing of your files is lost. "+
-		"The session can be used, but it has forgotten what it saw: every file has to be read again before it is changed.", id, why))
+		"The session can be used, but it has forgotten what it saw: every file has to be read again before it is changed.", id, reason(why)))
 	s.early = append(s.early, told)
 	m.o.Tell("Stella: " + told)
 	m.o.Log.Error("a session's record cannot be read", "session", id, "err", why.Error())
 	return s, m.run(s, st)
+}
+
+// reason is an error of the record without what its text says for others.
+func reason(err error) error {
+	var e *record.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
 }
 
 // salvaged is a transcript that people can read and the model does not get.

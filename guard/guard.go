@@ -48,7 +48,8 @@ type Guard struct {
 	sessions map[string]*Session
 }
 
-// New opens the displaced store below StateDir. Close must be called.
+// New opens the displaced store below StateDir; while that cannot be, files on
+// disk cannot be changed, and the person is told. Close must be called.
 func New(o Options) (*Guard, error) {
 	if o.Workspace == nil {
 		return nil, errors.New("guard: Options.Workspace is nil")
@@ -73,12 +74,29 @@ func New(o Options) (*Guard, error) {
 	if g.disk == nil {
 		d, err := openEngine(g)
 		if err != nil {
-			return nil, err
+			o.Tell("Stella: files cannot be changed on disk now: " + err.Error() + ". What sessions do in open files of the editor is not affected. STELLA_HOME names another state directory.")
+			d = &laterDisk{open: g.openLate}
 		}
 		g.disk = d
 	}
 	g.watch = startWatcher(g)
 	return g, nil
+}
+
+// openLate opens the engine that New could not, and does what follows a start.
+func (g *Guard) openLate() (diskCommitter, error) {
+	d, err := openEngine(g)
+	if err != nil {
+		return nil, err
+	}
+	rescued, err := d.recover(context.Background())
+	if err != nil {
+		g.o.Tell("Stella: what a crash left could not be looked at: " + err.Error())
+	}
+	for _, r := range rescued {
+		g.o.Tell("Stella: " + r)
+	}
+	return d, nil
 }
 
 // Recover looks at intents left by a crash, before any session writes; it

@@ -142,7 +142,7 @@ func (s *Server) testRelease(ctx context.Context, p *TestReleaseParams) (struct{
 // wrongly is the parameters' fault, the rest failed.
 func sessionError(err error) error {
 	switch {
-	case errors.Is(err, agent.ErrNoSession), errors.Is(err, agent.ErrEmptyPrompt), errors.Is(err, agent.ErrNoEdits):
+	case errors.Is(err, agent.ErrNoSession), errors.Is(err, agent.ErrEmptyPrompt), errors.Is(err, agent.ErrNoEdits), errors.Is(err, agent.ErrTurn):
 		return jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
 	default:
 		return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stella-ls/stella-ls/guard"
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 func mkdir(t *testing.T, path string) string {
@@ -166,4 +167,45 @@ func TestJoinAndPrune(t *testing.T) {
 		t.Errorf("%+v %v", l, err)
 	}
 	fsck(t, s2.Dir())
+}
+
+// What a session saw and changed is named where it is now, however often the
+// workspace was moved meanwhile.
+func TestMovedSession(t *testing.T) {
+	home, base := t.TempDir(), resolved(t.TempDir())
+	var places []string
+	for _, name := range []string{"first", "second", "third"} {
+		places = append(places, filepath.Join(base, name))
+	}
+	elsewhere := belief("/other/root/x", "x", 1)
+	mkdir(t, places[0])
+	for i, place := range places {
+		if i > 0 {
+			must(t, os.Rename(places[i-1], place))
+		}
+		s, err := Open(Options{Home: home, Root: place})
+		must(t, err)
+		var n *Session
+		if i == 0 {
+			n, err = s.Create(t.Context(), Header{Session: "s", Root: filepath.Join(place, "sub")})
+			must(t, err)
+		} else {
+			var l *Loaded
+			n, l, err = s.Resume(t.Context(), "s")
+			must(t, err)
+			if l.Root != filepath.Join(place, "sub") || len(l.Beliefs) != 2 || string(l.Beliefs[1].Path) != filepath.Join(place, "a") && string(l.Beliefs[0].Path) != filepath.Join(place, "a") {
+				t.Errorf("at %s: %+v", place, l)
+			}
+			if len(l.Edits) != i || string(l.Edits[0].Path) != filepath.Join(place, "a") || l.Edits[0].To != filepath.Join(place, "b") || l.Edits[0].CreatedDirs[0] != filepath.Join(place, "d") {
+				t.Errorf("at %s: %+v", place, l.Edits)
+			}
+			full, err := n.Record("e1")
+			if err != nil || string(full.Path) != filepath.Join(place, "a") || string(full.Before) != "1" {
+				t.Errorf("at %s: %+v %v", place, full, err)
+			}
+		}
+		must(t, n.Step(t.Context(), Step{Turn: 1, Beliefs: []guard.Belief{elsewhere, belief(filepath.Join(place, "a"), "a", 1)}}))
+		must(t, s.PreImage(t.Context(), guard.EditRecord{ID: "e" + string(rune('1'+i)), Session: "s", Path: workspace.Path(filepath.Join(place, "a")), To: filepath.Join(place, "b"), CreatedDirs: []string{filepath.Join(place, "d")}, Before: []byte("1"), After: []byte("2")}))
+		must(t, s.Close())
+	}
 }

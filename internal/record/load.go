@@ -87,7 +87,9 @@ func (s *Store) load(ctx context.Context, id string) (*Loaded, position, error) 
 	if pos.beliefs, l.Beliefs, err = s.readBeliefs(files); err != nil {
 		return nil, position{}, err
 	}
-	return l, pos, s.history(ctx, l, files, parent, func(err error) error { return err })
+	err = s.history(ctx, l, files, parent, func(err error) error { return err })
+	l.relocate()
+	return l, pos, err
 }
 
 // history walks from the newest commit to the first and collects. What fails is
@@ -169,6 +171,7 @@ func (s *Store) Salvage(ctx context.Context, id string) *Loaded {
 		return l
 	}
 	_ = s.history(ctx, l, files, parent, func(error) error { return nil }) // as far as it goes
+	l.relocate()
 	return l
 }
 

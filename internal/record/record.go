@@ -82,6 +82,7 @@ type Header struct {
 	Title   string    `json:"title,omitempty"`
 	Model   string    `json:"model,omitempty"`
 	Root    string    `json:"root,omitempty"`
+	Places  []string  `json:"places,omitempty"` // of the workspace while the session was written, the last one last
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	Turn    int       `json:"turn"` // turns begun

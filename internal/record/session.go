@@ -107,6 +107,7 @@ func (n *Session) commit(ctx context.Context, message string, c change) error {
 	}
 	s, at := n.store, n.store.now()
 	c.meta.Version, c.meta.Updated = Version, at.UTC()
+	c.meta.at(s.place)
 	root, err := c.layout()
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ type Store struct {
 	id      string
 	dir     string
 	root    string
+	place   string // root with links resolved
 	now     func() time.Time
 	objects *objects
 	refs    refs
@@ -56,7 +57,7 @@ func Open(o Options) (*Store, error) {
 		return s.init()
 	})
 	if err == nil {
-		s.id = id
+		s.id, s.place = id, resolved(o.Root)
 		err = s.clear()
 	}
 	if err != nil {

@@ -24,7 +24,9 @@ func OpenHeadless(ctx context.Context, o Options, root string, who agent.Client,
 	if err != nil {
 		return nil, err
 	}
-	p.graph.Start(ctx)
+	if !o.LookOnly {
+		p.graph.Start(ctx)
+	}
 	return &Headless{p.manager, p}, nil
 }
 

@@ -77,7 +77,7 @@ func (p *parts) close(ctx context.Context) error {
 // build makes everything that sessions need.
 func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 	if err := config.EnsureHome(o.Home); err != nil {
-		return nil, err
+		op.Tell("Stella: " + err.Error()) // what needs it says so again
 	}
 	p := &parts{}
 	p.trust = &trust{
