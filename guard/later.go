@@ -85,6 +85,16 @@ func (l *laterDisk) recover(ctx context.Context) ([]string, error) {
 	return e.recover(ctx)
 }
 
+// quiet opens nothing: what was never opened has left nothing behind.
+func (l *laterDisk) quiet(ctx context.Context) {
+	l.mu.Lock()
+	e := l.engine
+	l.mu.Unlock()
+	if e != nil {
+		e.quiet(ctx)
+	}
+}
+
 func (l *laterDisk) close(ctx context.Context) error {
 	l.mu.Lock()
 	e := l.engine
