@@ -84,6 +84,19 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+func TestTrustOfEverythingIsRefused(t *testing.T) {
+	for _, dir := range []string{"/", "~"} {
+		cmd := command(t, "trust", dir)
+		if dir == "~" {
+			cmd.Args[len(cmd.Args)-1] = cmd.Dir
+			cmd.Env = append(cmd.Env, "HOME="+cmd.Dir)
+		}
+		if r := runMain(t, cmd); r.code != 2 || !strings.Contains(r.stderr, "trust the project's own folder") {
+			t.Errorf("trust %s: %+v", dir, r)
+		}
+	}
+}
+
 func TestTrustIsRemembered(t *testing.T) {
 	cmd := command(t, "trust", ".")
 	dir, env := cmd.Dir, cmd.Env

@@ -121,6 +121,10 @@ func trustCommand(_ context.Context, e env) int {
 		fmt.Fprintln(e.stderr, "stella-ls trust:", err)
 		return exitUsage
 	}
+	if why := tooWide(dir, e.getenv("HOME")); why != "" && !*revoke {
+		fmt.Fprintf(e.stderr, "stella-ls trust: %s %s, and trust holds for everything below; trust the project's own folder\n", dir, why)
+		return exitUsage
+	}
 	if err := config.EnsureHome(home); err == nil {
 		err = store.Set(dir, !*revoke)
 	}
@@ -132,8 +136,25 @@ func trustCommand(_ context.Context, e env) int {
 	if *revoke {
 		verdict = "not trusted"
 	}
-	fmt.Fprintf(e.stdout, "%s is %s; running servers see it within a second\n", dir, verdict)
+	fmt.Fprintf(e.stdout, "%s and what lies below is %s; running servers see it within a second\n", dir, verdict)
 	return exitOK
+}
+
+// tooWide says why a directory is no project: trust is inherited, so that
+// everything that is ever unpacked there would be trusted.
+func tooWide(dir, home string) string {
+	same := func(other string) bool {
+		a, errA := os.Stat(dir)
+		b, errB := os.Stat(other)
+		return errA == nil && errB == nil && os.SameFile(a, b)
+	}
+	switch {
+	case filepath.Dir(dir) == dir:
+		return "is the whole file system"
+	case home != "" && same(home):
+		return "is your home directory"
+	}
+	return ""
 }
 
 func listTrust(e env, store *config.Trust) int {

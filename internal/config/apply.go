@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"math"
+	"net/url"
 	"reflect"
 	"slices"
 	"sort"
@@ -229,6 +230,11 @@ func setString(v reflect.Value, tag reflect.StructTag, value any) string {
 	if words := tag.Get("values"); words != "" {
 		if list := strings.Split(words, "|"); !slices.Contains(list, s) {
 			return fmt.Sprintf("is %q; use %s", s, strings.Join(list, ", "))
+		}
+	}
+	if tag.Get("format") == "url" && s != "" {
+		if u, err := url.Parse(s); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Sprintf("is %q; write the whole address, such as http://localhost:11434/v1", s)
 		}
 	}
 	v.SetString(s)

@@ -288,3 +288,10 @@ func TestHome(t *testing.T) {
 		}
 	}
 }
+
+func TestAddressesAreWhole(t *testing.T) {
+	for _, bad := range []string{"localhost:11434", "localhost:11434/v1", "127.0.0.1:80", "ftp://h/", "http://"} {
+		_, p := layers(t, "[model]\nbase_url = \""+bad+"\"\n", "", "", true)
+		wantProblems(t, p, "write the whole address")
+	}
+}
