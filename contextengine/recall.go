@@ -130,6 +130,9 @@ func (e *Engine) recheckAll(ctx context.Context, s *store.Store) ([]string, erro
 			ids = append(ids, n.ID)
 		}
 		part, err := e.recheck(ctx, s, ids, "")
+		if err == nil {
+			err = e.pin(ctx, s, ids)
+		}
 		if err != nil {
 			return moved, err
 		}

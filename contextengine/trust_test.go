@@ -239,6 +239,26 @@ func TestSymbolAnchorsFollowTheGraph(t *testing.T) {
 	}
 }
 
+// An index that is not ready when a memory is noted costs it nothing for good.
+func TestSymbolsArePinnedOnceTheGraphKnowsThem(t *testing.T) {
+	p := newProject(t)
+	p.write("store.go", "package s\n\nfunc OpenStore() error {\n\treturn nil\n}\n")
+	g := &fakeGraph{}
+	p.graph = g
+	id := p.memory("a", "`OpenStore` must be called once.")
+	e := p.open()
+	p.ask(e, "s1", "start")
+	g.defs = map[string][]Definition{"OpenStore": {{Name: "OpenStore", Kind: "function", Path: p.abs("store.go"), First: 3, Last: 5}}}
+	if about, _, err := e.FileChanged(ctx, p.abs("store.go")); err != nil || len(about) != 0 {
+		t.Fatalf("followed before it could be: %v %v", about, err)
+	}
+	p.ask(e, "s2", "start")
+	p.write("store.go", "package s\n\nfunc OpenStore(x int) error {\n\treturn nil\n}\n")
+	if _, moved, err := e.FileChanged(ctx, p.abs("store.go")); err != nil || len(moved) != 1 || moved[0] != id {
+		t.Errorf("the definition changed unseen: %v %v", moved, err)
+	}
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -56,14 +57,39 @@ func (s *Server) engines(ctx context.Context) ([]*contextengine.Engine, error) {
 	return out, nil
 }
 
-func (s *Server) memoryList(ctx context.Context, _ *struct{}) ([]contextengine.MemoryInfo, error) {
+func (p *MemoryListParams) validate() error {
+	_, err := p.when()
+	return err
+}
+
+// when is the time that a list is about.
+func (p *MemoryListParams) when() (w contextengine.When, err error) {
+	for _, t := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"asOf", p.AsOf, &w.AsOf}, {"validAt", p.ValidAt, &w.ValidAt}} {
+		if t.text == "" {
+			continue
+		}
+		if *t.to, err = time.Parse(time.RFC3339, t.text); err != nil {
+			return w, fmt.Errorf("%s %q is no time: write it like 2026-05-04T09:30:00Z", t.name, t.text)
+		}
+	}
+	return w, nil
+}
+
+func (s *Server) memoryList(ctx context.Context, p *MemoryListParams) ([]contextengine.MemoryInfo, error) {
+	when, err := p.when()
+	if err != nil {
+		return nil, err
+	}
 	engines, err := s.engines(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := []contextengine.MemoryInfo{}
 	for _, e := range engines {
-		infos, err := e.List(ctx, contextengine.When{})
+		infos, err := e.List(ctx, when)
 		if err != nil {
 			return nil, err
 		}

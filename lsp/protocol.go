@@ -329,8 +329,15 @@ type AskResult struct {
 	Text      string `json:"text"`
 }
 
-// MemoryParams name a memory by its nod_ id or its slug. stella/memory/list takes
-// nothing and answers like "memory list --format json".
+// MemoryListParams may ask stella/memory/list, which answers like "memory list
+// --format json", for another time: what was believed at asOf, what was true at
+// validAt. Each is asked on its own; without both it is about now.
+type MemoryListParams struct {
+	AsOf    string `json:"asOf,omitempty"`    // RFC 3339
+	ValidAt string `json:"validAt,omitempty"` // RFC 3339
+}
+
+// MemoryParams name a memory by its nod_ id or its slug.
 type MemoryParams struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason,omitempty"`

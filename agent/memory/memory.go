@@ -289,5 +289,5 @@ func (m *Memory) Deny(tool string, paths []string, command string) string {
 
 // Tools implements agent.Context.
 func (m *Memory) Tools(session string) []tools.Tool {
-	return []tools.Tool{saveMemory{m, &sync.Map{}}, citeMemory{m}}
+	return []tools.Tool{saveMemory{m, &drafts{}}, citeMemory{m}}
 }

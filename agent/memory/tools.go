@@ -27,7 +27,37 @@ var citeText string
 type saveMemory struct {
 	m *Memory
 	// drafts are what calls under way were admitted with, by call id.
-	drafts *sync.Map
+	drafts *drafts
+}
+
+// drafts holds what was admitted and not yet written. A call that a rule or a
+// person denies never comes back for its draft, so there is a bound.
+type drafts struct {
+	mu   sync.Mutex // guards list
+	list map[string]contextengine.Draft
+}
+
+// maxDrafts is far above what one message of a model asks for at once.
+const maxDrafts = 100
+
+func (d *drafts) keep(call string, draft contextengine.Draft) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.list) >= maxDrafts {
+		clear(d.list)
+	}
+	if d.list == nil {
+		d.list = map[string]contextengine.Draft{}
+	}
+	d.list[call] = draft
+}
+
+func (d *drafts) take(call string) (contextengine.Draft, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	draft, ok := d.list[call]
+	delete(d.list, call)
+	return draft, ok
 }
 
 func (saveMemory) Spec() tools.Spec {
@@ -74,14 +104,13 @@ func (t saveMemory) Changes(ctx context.Context, env tools.Env, call tools.Call)
 	if err := e.Layout().PrepareMemories(); err != nil {
 		return fail(tools.Failed(guard.StatusDenied, "", "the memory cannot be kept: "+err.Error(), "tell the user"))
 	}
-	t.drafts.Store(call.ID, draft)
+	t.drafts.keep(call.ID, draft)
 	return []guard.Change{{Kind: guard.ChangeWrite, Path: draft.Path, Base: workspace.Digest(in.Base), Content: draft.Content}}, nil
 }
 
 // After enters a memory that was written into the store.
 func (t saveMemory) After(ctx context.Context, env tools.Env, call tools.Call, out *tools.Result) {
-	kept, _ := t.drafts.LoadAndDelete(call.ID)
-	draft, drafted := kept.(contextengine.Draft)
+	draft, drafted := t.drafts.take(call.ID)
 	res, ok := out.Object.(guard.Result)
 	if !ok || !res.OK() || !drafted {
 		return
