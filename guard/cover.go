@@ -34,7 +34,11 @@ func groupAt(body string, spans []located, i int) group {
 	}
 	g := group{start: lineStart(body, l.start), end: lineEnd(body, l.end), next: i + 1}
 	for g.next < len(spans) && spans[g.next].start < g.end {
-		g.end = max(g.end, lineEnd(body, spans[g.next].end))
+		// One that ends before g.end stays in the last line: looking for its end
+		// each time would be quadratic where one line has many replacements.
+		if end := spans[g.next].end; end >= g.end {
+			g.end = max(g.end, lineEnd(body, end))
+		}
 		g.next++
 	}
 	var b strings.Builder
