@@ -18,6 +18,9 @@ func causeText(session string, c workspace.Cause) string {
 	case workspace.PostWriteHook:
 		return "post-write hook: " + c.Detail
 	case workspace.DuringTool:
+		if c.Session != "" && c.Session != session {
+			return "session " + c.Session + ", during " + c.Detail
+		}
 		return "during " + c.Detail
 	case workspace.HumanTyping:
 		return "you, typing in the editor (unsaved)"

@@ -110,7 +110,8 @@ func (s *Session) announce(p workspace.Path, st FileState) {
 
 // Bracket digests the believed paths and the open buffers; the function it
 // returns digests them again, makes what changed stale with "during detail" as
-// the cause, and returns those paths for the tool's result.
+// the cause, and returns those paths for the tool's result. Paths that only
+// other sessions believe are looked at too, so that those are told who it was.
 func (s *Session) Bracket(ctx context.Context, detail string) func(context.Context) []Guarded {
 	ws := s.g.ws
 	before := map[workspace.Path]workspace.File{}
@@ -127,6 +128,18 @@ func (s *Session) Bracket(ctx context.Context, detail string) func(context.Conte
 			look(d.Name)
 		}
 	}
+	others := map[workspace.Path]bool{}
+	for _, o := range s.g.all() {
+		if o == s {
+			continue
+		}
+		for _, b := range o.Snapshot() {
+			if _, done := before[b.Path]; !done {
+				look(ws.NameOf(b.Path))
+				others[b.Path] = true
+			}
+		}
+	}
 	return func(ctx context.Context) []Guarded {
 		var out []Guarded
 		paths := make([]workspace.Path, 0, len(before))
@@ -135,7 +148,7 @@ func (s *Session) Bracket(ctx context.Context, detail string) func(context.Conte
 		}
 		slices.Sort(paths)
 		for _, p := range paths {
-			if row, moved := s.movedDuring(ctx, before[p], detail); moved {
+			if row, moved := s.movedDuring(ctx, before[p], detail); moved && !others[p] {
 				out = append(out, row)
 			}
 		}
@@ -162,7 +175,7 @@ func (s *Session) movedDuring(ctx context.Context, was workspace.File, detail st
 	if err != nil || now.Disk.Err != nil || now.Disk.Digest == was.Disk.Digest {
 		return Guarded{}, false
 	}
-	during := workspace.Cause{Kind: workspace.DuringTool, Detail: detail}
+	during := workspace.Cause{Kind: workspace.DuringTool, Session: s.id, Detail: detail}
 	// What this server knows to have been written by somebody else keeps its name.
 	causes := ws.Causes(p, workspace.State{Disk: was.Disk.Digest}, workspace.State{Disk: now.Disk.Digest}, was.Seq)
 	if len(causes) == 0 || hasOutside(causes) {

@@ -23,7 +23,7 @@ const (
 // Cause is one line of a refusal's changed_by, as data.
 type Cause struct {
 	Kind    CauseKind
-	Session string // SessionEdit: whose
+	Session string // SessionEdit, DuringTool: whose
 	Edit    int    // SessionEdit: its number in that session, from 1
 	Step    int    // SessionEdit: the step that made it
 	Detail  string // hook command line, tool and its command, ...
