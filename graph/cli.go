@@ -81,8 +81,11 @@ func (c *command) parse(args []string) (Query, error) {
 			args = args[1:]
 		}
 	}
-	if len(words) != 2 || words[1] == "" {
+	switch {
+	case len(words) < 2 || words[1] == "":
 		return q, fmt.Errorf("a question and its target are needed")
+	case len(words) > 2:
+		return q, fmt.Errorf("one target is enough: %q is left over", strings.Join(words[2:], " "))
 	}
 	q.Op, q.Target = Op(words[0]), words[1]
 	switch q.Op {

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -58,8 +59,11 @@ func (s *solver) edges(v *view) []edge {
 			for _, b := range im.Bindings {
 				to := m
 				if b.Kind == facts.Named {
-					if r := s.follow(v, i, b); len(r) > 0 && r[0].kind == vModule && r[0].def == facts.None {
+					r := s.follow(v, i, b)
+					if len(r) > 0 && r[0].kind == vModule && r[0].def == facts.None {
 						to = r[0]
+					} else if len(r) == 0 && m.path == "" && v.lang.Package == nil {
+						continue // a folder holds no such module, and nothing else
 					}
 				}
 				add(i, to, b.As)
@@ -101,7 +105,7 @@ func (s *solver) imports(a *Answer, q Query) error {
 		for _, e := range es {
 			x := r
 			x.Path, x.File = s.display(e.to), workspace.Path(e.to)
-			x.Name = strings.Join(e.name, ", ")
+			x.Name = listed(e.name)
 			a.Results = append(a.Results, x)
 		}
 	}
@@ -133,7 +137,18 @@ func boundNames(im *facts.Import) string {
 			names = append(names, b.As)
 		}
 	}
-	return strings.Join(names, ", ")
+	return listed(names)
+}
+
+// listed joins the names that there are, each once.
+func listed(names []string) string {
+	var out []string
+	for _, n := range names {
+		if n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // importers finds who imports a file: directly, or through a re-export of it.
@@ -175,7 +190,7 @@ func (s *solver) importersOf(p string, v *view) (direct, through []importer) {
 	add := func(to string, isDir bool) {
 		for _, e := range reverse[to] {
 			if o := s.view(e.from); o != nil && (e.dir == isDir) && e.from != p {
-				direct = append(direct, importer{v: o, imp: e.imp, names: strings.Join(e.name, ", ")})
+				direct = append(direct, importer{v: o, imp: e.imp, names: listed(e.name)})
 				seen[e.from] = true
 			}
 		}
@@ -192,7 +207,7 @@ func (s *solver) importersOf(p string, v *view) (direct, through []importer) {
 				continue
 			}
 			if s.brings(o, e.imp, p) {
-				through = append(through, importer{v: o, imp: e.imp, names: strings.Join(e.name, ", "), via: d.v.path})
+				through = append(through, importer{v: o, imp: e.imp, names: listed(e.name), via: d.v.path})
 				seen[e.from] = true
 			}
 		}
@@ -324,7 +339,7 @@ func (s *solver) neighbors(a *Answer, q Query) error {
 		if to == p {
 			continue
 		}
-		a.Results = append(a.Results, Result{Path: s.display(to), File: workspace.Path(to), Kind: kinds[to], Name: strings.Join(names[to], ", "), How: HowImport})
+		a.Results = append(a.Results, Result{Path: s.display(to), File: workspace.Path(to), Kind: kinds[to], Name: listed(names[to]), How: HowImport})
 	}
 	if len(a.Results) == 0 {
 		a.Why = "it imports no file of the workspace, and none imports it"

@@ -223,3 +223,31 @@ func TestTextHits(t *testing.T) {
 		t.Errorf("%s %v", brief(a), err)
 	}
 }
+
+// What only an export or import list names is found; a folder is no module that
+// it does not hold; names are listed once, without gaps.
+func TestListsOfNames(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"geo.ts":   "class Square {}\nfunction make() {}\nexport { Square as Sq, make };\n",
+		"use.ts":   "import { Sq as Form, make } from './geo';\nimport './geo';\nnew Form(); make();\n",
+		"py/a.py":  "from . import sibling, b\n",
+		"py/b.py":  "x = 1\n",
+		"lone.ts":  "import './use';\n",
+		"other.ts": "export class Other {}\n",
+	})
+	g := indexed(t, Options{NoWatch: true}, dir)
+	for _, name := range []string{"Sq", "Form"} {
+		wantAnswer(t, g, OpDefinitions, name, "geo.ts:1 class Square import")
+	}
+	wantAnswer(t, g, OpImports, "py/a.py", ". -> py/b.py resolved")
+	for _, r := range ask(t, g, OpNeighbors, "use.ts").Results {
+		if strings.HasPrefix(r.Name, ",") || strings.HasSuffix(strings.TrimSpace(r.Name), ",") || strings.Contains(r.Name, ", ,") {
+			t.Errorf("names %q", r.Name)
+		}
+	}
+	var out, errs strings.Builder
+	code := Main(context.Background(), []string{"definitions", "area", "extra"}, MainEnv{Dir: dir, Stdout: &out, Stderr: &errs})
+	if code != exitUsage || !strings.Contains(errs.String(), `"extra" is left over`) {
+		t.Errorf("%d %s", code, errs.String())
+	}
+}

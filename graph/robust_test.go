@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -238,5 +240,62 @@ func TestBroken(t *testing.T) {
 	}
 	if got := g.SymbolRange("a.go", []byte(text), "M"); len(got) != 2 {
 		t.Errorf("M: %v", got)
+	}
+}
+
+// Many files: all are indexed and answered about, a deleted folder of them is
+// gone in one pass, and memory stays small. STELLA_GRAPH_FILES=100000 runs the
+// full size.
+func TestManyFiles(t *testing.T) {
+	n := 2000
+	if s := os.Getenv("STELLA_GRAPH_FILES"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		d := fmt.Sprintf("%s/p%d/q%d", dir, i/1000, i/100%10)
+		if i%100 == 0 {
+			if err := os.MkdirAll(d, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := fmt.Sprintf("from p%d.q%d.m%d import f%d\n\ndef f%d():\n    return f%d()\n", (i+1)%n/1000, (i+1)%n/100%10, (i+1)%n, (i+1)%n, i, (i+1)%n)
+		if err := os.WriteFile(fmt.Sprintf("%s/m%d.py", d, i), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := indexed(t, Options{NoWatch: true, CacheDir: t.TempDir()}, dir)
+	if files := g.Status().Files; files != n {
+		t.Errorf("%d files of %d", files, n)
+	}
+	for _, i := range []int{0, n / 2, n - 1} {
+		a := ask(t, g, OpReferences, fmt.Sprintf("f%d", i))
+		if len(a.Results) != 2 || a.Results[1].How != HowImport {
+			t.Errorf("references of f%d: %s", i, brief(a))
+		}
+	}
+	if err := os.RemoveAll(dir + "/p0"); err != nil {
+		t.Fatal(err)
+	}
+	g.Reindex()
+	if err := g.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if files := g.Status().Files; files != n-1000 {
+		t.Errorf("%d files are left of %d", files, n-1000)
+	}
+	wantAnswer(t, g, OpDefinitions, "f7", "nothing")
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	t.Logf("%d files: heap %d MB, %d B a file", n, m.HeapAlloc>>20, m.HeapAlloc/uint64(n))
+	if most := uint64(80<<20 + n*4000); m.HeapAlloc > most {
+		t.Errorf("heap of %d MB for %d files", m.HeapAlloc>>20, n)
 	}
 }

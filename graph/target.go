@@ -112,7 +112,36 @@ func (s *solver) byName(target string) []value {
 	if len(out) == 0 && len(sym.containers) > 0 {
 		out = s.named2(strings.TrimSpace(target), nil) // a name with a dot in it
 	}
+	if len(out) == 0 && len(sym.containers) == 0 {
+		out = s.renamed(sym.name)
+	}
 	return out
+}
+
+// renamed is what imports and exports call by a name that nothing is defined
+// under: export { Square as Sq }.
+func (s *solver) renamed(name string) []value {
+	var out []value
+	for _, p := range s.g.users(name) {
+		v := s.view(p)
+		if v == nil || s.spent() {
+			continue
+		}
+		for i := range v.Imports {
+			for _, b := range v.Imports[i].Bindings {
+				if b.As != name || b.Name == name || b.Kind == facts.Star {
+					continue
+				}
+				for _, x := range s.follow(v, i, b) {
+					if x.kind == vDef {
+						x.how, x.dir = HowImport, ""
+						out = append(out, x)
+					}
+				}
+			}
+		}
+	}
+	return dedupe(out)
 }
 
 func (s *solver) named2(name string, containers []string) []value {

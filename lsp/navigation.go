@@ -215,7 +215,7 @@ func hoverText(h *graph.HoverInfo) string {
 		if !h.Counted {
 			least = "at least "
 		}
-		text += fmt.Sprintf("\n\nUsed %s%d times in %d files.", least, h.References, h.Files)
+		text += fmt.Sprintf("\n\nUsed %s%s in %s.", least, counted(h.References, "time"), counted(h.Files, "file"))
 	}
 	if h.How == graph.HowName {
 		text += "\n\nFound by its name alone; it may be another one."
@@ -247,4 +247,12 @@ func (s *Server) locationsOut(found []graph.Location) []protocol.Location {
 		out = append(out, protocol.Location{URI: uri.URI(s.ws.URI(l.Path)), Range: rangeToLSP(rangeOut(l.NameRange))})
 	}
 	return out
+}
+
+// counted is a number of things: "1 file", "2 files".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
