@@ -77,6 +77,9 @@ type saved struct {
 
 func (saveMemory) Joins() bool { return false }
 
+// Keeps implements tools.Keeper: the slug is no path, and the origin is ours.
+func (saveMemory) Keeps() bool { return true }
+
 func (saveMemory) Run(context.Context, tools.Env, tools.Call) (tools.Result, error) {
 	return tools.Result{}, errors.New("save_memory is carried out by the gate alone")
 }

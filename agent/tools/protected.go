@@ -48,10 +48,25 @@ func within(dir, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// protected asks the Protector about all that a call would write.
+// Keeper is a Mutator that alone decides where it writes and what: save_memory,
+// which makes one file of .stella/memories/ and sets its origin. What the model
+// names in its call is neither a path nor a head.
+type Keeper interface {
+	Mutator
+	Keeps() bool
+}
+
+// protected asks the Protector about all that a call would write, and whether a
+// rule that cannot be read may speak against it.
 func (r *Registry) protected(p *pending) (forbidden, consent string) {
+	if e := p.entry.spec.Effect; r.o.Rules != nil && (e == Mutates || e == Opaque) {
+		consent = r.o.Rules.Unsure()
+	}
 	if r.o.Protect == nil || p.entry.spec.Effect == Reads {
-		return "", ""
+		return "", consent
+	}
+	if k, ok := p.entry.tool.(Keeper); ok && k.Keeps() {
+		return "", consent
 	}
 	for _, path := range p.paths() {
 		f, c := r.o.Protect(path)
