@@ -96,6 +96,7 @@ func (e *Engine) withFiles(nodes []store.Node) ([]store.Node, error) {
 	}
 	unreadable := map[string]bool{}
 	for _, p := range problems {
+		e.tellOnce(p.String())
 		unreadable[p.Path] = true
 	}
 	byID := map[string]store.Node{}
@@ -244,7 +245,7 @@ func (e *Engine) refresh(id string, nodes []store.Node) []store.Node {
 // need is ByID with the refusal that people see.
 func (e *Engine) need(ctx context.Context, id string) (MemoryInfo, error) {
 	info, ok, err := e.ByID(ctx, id)
-	if err == nil && !ok {
+	if err == nil && (!ok || !info.ValidTo.IsZero()) { // never was, or is forgotten
 		err = &Refusal{"not_found", "there is no memory " + id, "see \"stella-ls memory list\""}
 	}
 	return info, err

@@ -142,19 +142,15 @@ func inert(s string) string {
 }
 
 // Deny answers whether a rule of the workspace forbids a call: the reason, or ""
-// when none does. paths are absolute or relative to the root. Rules that cannot
-// be read deny nothing and are reported.
+// when none does. paths are absolute or relative to the root. What a rule that
+// cannot be read forbids is not known here; see RulesUnsure.
 func (e *Engine) Deny(tool string, paths []string, command string) string {
 	if !e.lay.Exists() {
 		return ""
 	}
-	rules, problems, err := e.lay.ReadRules()
+	rules, _, err := e.lay.ReadRules()
 	if err != nil {
-		e.tellOnce("the workspace's rules cannot be read, so none is enforced: " + err.Error())
 		return ""
-	}
-	for _, p := range problems {
-		e.tellOnce(p.String())
 	}
 	rel := make([]string, 0, len(paths))
 	for _, p := range paths {
@@ -173,4 +169,31 @@ func (e *Engine) Deny(tool string, paths []string, command string) string {
 		}
 	}
 	return ""
+}
+
+// RulesUnsure says that a rule may forbid something and cannot be told what, ""
+// when all can be read. Until it is mended nothing is to be changed without a
+// person's word.
+func (e *Engine) RulesUnsure() string {
+	if !e.lay.Exists() {
+		return ""
+	}
+	_, problems, err := e.lay.ReadRules()
+	if err != nil {
+		why := "the workspace's rules cannot be read: " + err.Error()
+		e.tellOnce(why)
+		return why
+	}
+	why := ""
+	for _, p := range problems {
+		if !p.Guards {
+			e.tellOnce(p.String())
+			continue
+		}
+		e.tellOnce("a rule cannot be read, so sessions ask before they change anything: " + p.String())
+		if why == "" {
+			why = "a rule that may forbid this cannot be read: " + p.String()
+		}
+	}
+	return why
 }

@@ -287,6 +287,16 @@ func (m *Memory) Deny(tool string, paths []string, command string) string {
 	return ""
 }
 
+// Unsure implements tools.Denier.
+func (m *Memory) Unsure() string {
+	for _, e := range m.opened() {
+		if why := e.RulesUnsure(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
 // Tools implements agent.Context.
 func (m *Memory) Tools(session string) []tools.Tool {
 	return []tools.Tool{saveMemory{m, &drafts{}}, citeMemory{m}}

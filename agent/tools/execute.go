@@ -252,7 +252,11 @@ func (r *Registry) permit(ctx context.Context, env Env, p *pending) string {
 		}
 		need.Question.Detail = "A pre_tool hook wants you to decide: " + verdict.Reason + "\n" + need.Question.Detail
 	}
-	return r.o.Permissions.Decide(ctx, env, need)
+	denied := r.o.Permissions.Decide(ctx, env, need)
+	if denied != "" && consent != "" {
+		denied += "; " + consent
+	}
+	return denied
 }
 
 // finish runs what follows a call, hooks and bounds.

@@ -85,8 +85,10 @@ func TestNoHooksWithoutTrust(t *testing.T) {
 	want(t, b.call("write_file", in{"path": "a.txt", "content": "x\n"}), "applied")
 }
 
-// rules deny by a Tier-1 rule.
-type rules struct{}
+// rules deny by a Tier-1 rule; its value is why they cannot all be read.
+type rules string
+
+func (r rules) Unsure() string { return string(r) }
 
 func (rules) Deny(tool string, paths []string, command string) string {
 	for _, p := range paths {
@@ -101,8 +103,18 @@ func (rules) Deny(tool string, paths []string, command string) string {
 }
 
 func TestRulesDeny(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Rules = rules{} })
+	b := newBench(t, func(o *Options) { o.Rules = rules("") })
 	want(t, b.call("write_file", in{"path": "generated/a.go", "content": "x"}), "denied", "no-generated")
 	want(t, b.call("run_command", in{"command": "git push"}), "denied", "no-push")
 	want(t, b.call("write_file", in{"path": "a.go", "content": "x"}), "applied")
+}
+
+// A rule that cannot be read may deny the call: a person decides, whatever the
+// settings say, and where there is none the call is denied.
+func TestUnreadableRulesAskAPerson(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Rules = rules("a rule that may forbid this cannot be read: x.md") })
+	b.write("a.go", "x\n")
+	want(t, b.call("read_file", in{"path": "a.go"}), "ok")
+	want(t, b.call("write_file", in{"path": "b.go", "content": "x"}), "denied", "cannot be read: x.md")
+	want(t, b.call("run_command", in{"command": "true"}), "denied", "cannot be read: x.md")
 }

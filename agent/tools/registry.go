@@ -29,6 +29,9 @@ const (
 // call spells them.
 type Denier interface {
 	Deny(tool string, paths []string, command string) string
+	// Unsure says that a rule exists that may deny something and cannot be read,
+	// "" when there is none: then a person decides about every change.
+	Unsure() string
 }
 
 // Options wire a Registry. All may be nil.

@@ -244,6 +244,15 @@ func TestPromoteQuarantineAndForget(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.root, ".stella", "memories", "bad.md")); err == nil {
 		t.Error("the file is still there")
 	}
+	for _, again := range []string{"forget bad", "promote bad", "unquarantine bad --reason x"} {
+		if code, _, errs := p.run("memory " + again); code != Nothing || !strings.Contains(errs, "there is no memory bad") {
+			t.Errorf("%s of what is forgotten: exit %d %q", again, code, errs)
+		}
+	}
+	p.write(".stella/memories/open.md", "---\norigin: user\nnever closed")
+	if code, out, errs := p.run("memory list"); code != OK || strings.Contains(out, "never closed") || !strings.Contains(errs, ".stella/memories/open.md: the head begins") {
+		t.Errorf("a file that cannot be used: exit %d %q %q", code, out, errs)
+	}
 	if _, out, _ := p.run("memory history bad"); !strings.Contains(out, "port 25") || !strings.Contains(out, "wrong") {
 		t.Errorf("history of what is forgotten\n%s", out)
 	}

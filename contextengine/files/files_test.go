@@ -96,6 +96,9 @@ func TestMemoriesComeInPathOrderAndBadOnesAreNamed(t *testing.T) {
 	write(t, l.Memory("Bad Name"), "x")
 	write(t, l.Memory("empty"), "---\norigin: user\n---\n\n")
 	write(t, l.Memory("latin"), "caf\xe9")
+	write(t, l.Memory("open"), "---\norigin: derived\nnever closed")
+	write(t, l.Memory("long"), strings.Repeat("é", MaxMemory+1))
+	write(t, l.Memory("key"), "The key is AKIAIOSFODNN7EXAMPLX.")
 	write(t, filepath.Join(l.Root, "secret"), "outside")
 	if err := os.Symlink(filepath.Join(l.Root, "secret"), l.Memory("link")); err != nil {
 		t.Skip(err)
@@ -115,7 +118,7 @@ func TestMemoriesComeInPathOrderAndBadOnesAreNamed(t *testing.T) {
 	if !reflect.DeepEqual(got[1].Domains, []string{"api", "data base"}) {
 		t.Errorf("domains %q", got[1].Domains)
 	}
-	if len(problems) != 5 {
+	if len(problems) != 8 {
 		t.Errorf("problems: %v", problems)
 	}
 	if got[0].Digest != workspace.DigestOfString("\uFEFFfirst\r\nline\r\n") {
@@ -152,6 +155,26 @@ func TestRulesDeny(t *testing.T) {
 		if got := rules[test.rule].Guard.Denies(test.tool, test.paths, test.command); got != test.want {
 			t.Errorf("rule %d on %s %v %q: %v", test.rule, test.tool, test.paths, test.command, got)
 		}
+	}
+}
+
+// What a rule forbids must be known, or it is said that it is not.
+func TestRulesThatCannotBeReadSaySo(t *testing.T) {
+	for name, text := range map[string]string{
+		"bracket": "---\nguard-deny-path: [src/**\n---\nNo.", "open": "---\nguard-deny-path: src/**\nNo.", "typo": "---\nguard-deny-paths: src/**\n---\nNo.",
+		"latin": "---\nguard-deny-path: src/**\n---\ncaf\xe9", "glob": "---\nguard-deny-path: \"src/[a\"\n---\nNo.", "tool": "---\nguard-tool: \"[x\"\n---\nNo.",
+	} {
+		l := layout(t)
+		write(t, l.Rule(name), text)
+		_, problems, err := l.ReadRules()
+		if err != nil || len(problems) == 0 || !problems[0].Guards {
+			t.Errorf("%s: %+v %v", name, problems, err)
+		}
+	}
+	l := layout(t)
+	write(t, l.Rule("fine"), "---\ndescription: a\nauthor: me\n---\nYes.")
+	if _, problems, err := l.ReadRules(); err != nil || len(problems) != 1 || problems[0].Guards {
+		t.Errorf("an unknown key that guards nothing: %+v %v", problems, err)
 	}
 }
 

@@ -17,6 +17,8 @@ type Document struct {
 	Body    string
 	// Problems are lines of the head that were not understood.
 	Problems []string
+	// Unclosed is a head that begins and does not end; all of it is Body.
+	Unclosed bool
 
 	keys   []string
 	values map[string][]string
@@ -57,6 +59,7 @@ func ParseDocument(text string) Document {
 	}
 	head, body, closed := cutAtMark(rest)
 	if !closed {
+		d.Unclosed = true
 		d.Problems = append(d.Problems, `the head begins with "---" and is not closed by a second one`)
 		return d
 	}

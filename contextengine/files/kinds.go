@@ -13,6 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/stella-ls/stella-ls/internal/secret"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -39,7 +40,11 @@ func ValidSlug(s string) bool { return slugShape.MatchString(s) }
 type Problem struct {
 	Path string // relative to the root
 	What string
+	// Guards is true of a rule that may forbid something and cannot be told what.
+	Guards bool
 }
+
+func problem(rel, what string) Problem { return Problem{Path: rel, What: what} }
 
 func (p Problem) String() string { return p.Path + ": " + p.What }
 
@@ -163,22 +168,37 @@ func (l Layout) readMemory(path string) (*Memory, []Problem) {
 	rel := l.Rel(path)
 	raw, digest, err := readText(path)
 	if err != nil {
-		return nil, []Problem{{rel, err.Error()}}
+		return nil, []Problem{problem(rel, err.Error())}
 	}
 	m, problems := ParseMemory(raw)
 	m.Slug, m.Path = strings.TrimSuffix(filepath.Base(path), ".md"), rel
 	m.Digest, m.Raw = digest, raw
 	out := make([]Problem, 0, len(problems))
 	for _, p := range problems {
-		out = append(out, Problem{rel, p})
+		out = append(out, problem(rel, p))
 	}
 	switch {
 	case !ValidSlug(m.Slug):
-		return nil, append(out, Problem{rel, "the name must be made of a-z, 0-9, _ and -, at most 64 characters"})
+		return nil, append(out, problem(rel, "the name must be made of a-z, 0-9, _ and -, at most 64 characters"))
 	case m.Text == "":
-		return nil, append(out, Problem{rel, "there is no text"})
+		return nil, append(out, problem(rel, "there is no text"))
+	case unusable(m.Text) != "":
+		return nil, append(out, problem(rel, unusable(m.Text)))
+	case len(problems) > 0 && ParseDocument(raw).Unclosed:
+		return nil, out // what is head and what is text cannot be told
 	}
 	return &m, out
+}
+
+// unusable says why a text is never shown to a model, "" when it may be.
+func unusable(text string) string {
+	if n := utf8.RuneCountInString(text); n > MaxMemory {
+		return fmt.Sprintf("%d characters; a memory has at most %d, so it is not used", n, MaxMemory)
+	}
+	if secret.Has(text) {
+		return "it holds something that looks like a key or password, so it is not used: say where the secret is kept, not what it is"
+	}
+	return ""
 }
 
 // ParseMemory reads a memory's head and text. An origin that is not known counts
@@ -199,13 +219,11 @@ func ParseMemory(raw string) (m Memory, problems []string) {
 		// A head that cannot be read might have said "derived".
 		m.Origin = Derived
 	}
-	if n := utf8.RuneCountInString(m.Text); n > MaxMemory {
-		problems = append(problems, fmt.Sprintf("%d characters; a memory has at most %d", n, MaxMemory))
-	}
 	return m, problems
 }
 
-// ReadRules reads rules/*.md in path order.
+// ReadRules reads rules/*.md in path order. A problem with Guards may hide
+// something that is forbidden.
 func (l Layout) ReadRules() ([]Rule, []Problem, error) {
 	names, err := markdown(l.Rules())
 	if err != nil {
@@ -215,17 +233,22 @@ func (l Layout) ReadRules() ([]Rule, []Problem, error) {
 	var problems []Problem
 	for _, name := range names {
 		path := filepath.Join(l.Rules(), name)
+		guards := func(what string) { problems = append(problems, Problem{Path: l.Rel(path), What: what, Guards: true}) }
 		raw, _, err := readText(path)
 		if err != nil {
-			problems = append(problems, Problem{l.Rel(path), err.Error()})
+			guards(err.Error())
 			continue
 		}
 		d := ParseDocument(raw)
 		for _, p := range d.Problems {
-			problems = append(problems, Problem{l.Rel(path), p})
+			guards(p)
 		}
 		for _, k := range d.Unknown("description", "guard-tool", "guard-deny-path", "guard-deny-command", "memory") {
-			problems = append(problems, Problem{l.Rel(path), "unknown key " + k})
+			if strings.HasPrefix(k, "guard") {
+				guards("unknown key " + k + "; known are guard-tool, guard-deny-path, guard-deny-command")
+			} else {
+				problems = append(problems, problem(l.Rel(path), "unknown key "+k))
+			}
 		}
 		r := Rule{
 			Slug: strings.TrimSuffix(name, ".md"), Path: l.Rel(path), Description: d.Get("description"),
@@ -234,7 +257,12 @@ func (l Layout) ReadRules() ([]Rule, []Problem, error) {
 		}
 		for _, g := range r.Guard.Paths {
 			if !doublestar.ValidatePattern(g) {
-				problems = append(problems, Problem{l.Rel(path), fmt.Sprintf("guard-deny-path %q is not a valid pattern, so it denies nothing", g)})
+				guards(fmt.Sprintf("guard-deny-path %q is not a valid pattern", g))
+			}
+		}
+		for _, g := range r.Guard.Tools {
+			if _, err := filepath.Match(g, ""); err != nil {
+				guards(fmt.Sprintf("guard-tool %q is not a valid pattern", g))
 			}
 		}
 		out = append(out, r)
@@ -263,17 +291,17 @@ func (l Layout) ReadSkills() ([]Skill, []Problem, error) {
 			continue
 		}
 		if err != nil {
-			problems = append(problems, Problem{l.Rel(path), err.Error()})
+			problems = append(problems, problem(l.Rel(path), err.Error()))
 			continue
 		}
 		d := ParseDocument(raw)
 		for _, p := range d.Problems {
-			problems = append(problems, Problem{l.Rel(path), p})
+			problems = append(problems, problem(l.Rel(path), p))
 		}
 		s := Skill{Slug: e.Name(), Path: l.Rel(path), Name: d.Get("name"), Description: d.Get("description"),
 			Body: strings.TrimSpace(d.Body), Origin: d.Get("origin"), Domains: d.List("domains")}
 		if s.Name == "" || s.Description == "" {
-			problems = append(problems, Problem{l.Rel(path), "a skill needs a name and a description in its head"})
+			problems = append(problems, problem(l.Rel(path), "a skill needs a name and a description in its head"))
 			continue
 		}
 		if s.Origin == "" {
