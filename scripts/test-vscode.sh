@@ -17,7 +17,10 @@ mkdir -p server && cp "$server" server/stella-ls
 npm run --silent check
 npm run --silent test:unit
 npm run --silent package
+node test/size.mjs
 npm run --silent test:host
 # A headless browser on a busy machine can lose a keystroke to a menu that is
 # still opening: one failed run is repeated, and says so; two are a failure.
-npm run --silent test:workbench || { echo "the workbench run failed; once more"; npm run --silent test:workbench; }
+for t in workbench review; do
+  npm run --silent "test:$t" || { echo "the $t run failed; once more"; npm run --silent "test:$t"; }
+done

@@ -79,6 +79,16 @@ h.test('plain edits', function()
   row('plain, edit for an older version', plain(t, old))
   row('plain, edit for the present version', plain(t, vim.lsp.util.buf_versions[t.buf]))
   row('plain, edit for version 0', plain(t, 0))
+  local path = dir .. '/closed.txt'
+  h.write(path, 'one\n')
+  local answer = t.fake.dispatchers.server_request('workspace/applyEdit', {
+    edit = { documentChanges = { { textDocument = { uri = vim.uri_from_fname(path), version = vim.NIL }, edits = { edit(0, 0, 'X') } } } },
+  })
+  local buf = vim.fn.bufnr(path)
+  local opened = buf > 0 and text.full(buf) == 'Xone\n' and vim.bo[buf].modified
+  row('plain, edit for a closed file (version null)', ('answers %s, %s'):format(answer.applied and 'applied' or 'not applied',
+    h.read(path) == 'one\n' and (opened and 'opened with the change unsaved' or 'unchanged') or 'changed on disk'))
+  vim.cmd('silent! bwipeout! ' .. buf)
 end)
 
 h.test('our edits', function()

@@ -104,6 +104,7 @@ export class Ctx implements vscode.Disposable {
 
   /** The server went away without being asked to. */
   private lost(): void {
+    this.questions.lost();
     this.sessions.lost();
     this.guarded.clear();
     if (this.stopped) return;

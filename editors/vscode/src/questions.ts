@@ -62,6 +62,11 @@ export class Questions {
     if (picked) q.settle({ choice: picked.id }, picked.label);
   }
 
+  /** The server is gone, and its questions with it. */
+  lost(): void {
+    for (const q of [...this.open.values()]) q.settle({ choice: '' }, 'the server stopped');
+  }
+
   private async notify(n: number): Promise<void> {
     for (;;) {
       const q = this.open.get(n);

@@ -4,6 +4,8 @@ import { statusText, type StatusCounts } from './text';
 
 export class StatusItem implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('stella.status', vscode.StatusBarAlignment.Left, 50);
+  private readonly changed = new vscode.EventEmitter<Readonly<StatusCounts>>();
+  readonly onDidChange = this.changed.event;
   private state: StatusCounts = { starting: true, running: false, step: 0, waiting: false, fresh: 0, stale: 0 };
 
   constructor() {
@@ -19,6 +21,7 @@ export class StatusItem implements vscode.Disposable {
     if ('problem' in part && part.problem === undefined) delete next['problem'];
     this.state = next as unknown as StatusCounts;
     this.draw();
+    this.changed.fire(this.state);
   }
 
   get text(): string { return this.item.text; }
@@ -33,5 +36,8 @@ export class StatusItem implements vscode.Disposable {
     this.item.backgroundColor = this.state.stale > 0 || this.state.waiting || this.state.problem !== undefined ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
   }
 
-  dispose(): void { this.item.dispose(); }
+  dispose(): void {
+    this.item.dispose();
+    this.changed.dispose();
+  }
 }

@@ -10,7 +10,7 @@ const work = await mkdtemp(path.join(tmpdir(), 'xh-'));
 const folder = path.join(work, 'ws');
 const report = path.join(work, 'report.txt');
 await mkdir(path.join(folder, '.git'), { recursive: true });
-await writeFile(path.join(work, 'script.yaml'), 'turns: []\n');
+await writeFile(path.join(work, 'script.yaml'), 'turns:\n  - text: Seen.\n');
 await writeFile(report, '');
 
 // What these tests do not look at costs time in a headless browser without a

@@ -126,6 +126,7 @@ try {
     await page.keyboard.insertText('# saved\n');
     await page.keyboard.press('Control+S');
     await until('saved', async () => (await w.disk('rates.py')) === '# saved\nLOW = 1\nMID = 5\nHIGH = 7\n');
+    await until('the workbench has noticed', async () => (await page.locator('.tab.dirty[data-resource-name="rates.py"]').count()) === 0);
     await palette('Stella: Undo Turn');
     await until('undone and saved', async () => (await w.disk('rates.py')) === '# saved\nLOW = 1\nMID = 5\nHIGH = 9\n');
     await clear();
@@ -180,6 +181,13 @@ try {
     await press('was interrupted', 'Continue');
     await transcript.getByText('Where was I? Here.').waitFor();
     await until(statusText, async () => /^stella: idle/.test(await statusText()));
+  });
+  await step('the views: sessions, guarded files, changes', async () => {
+    await palette('View: Show Stella');
+    const side = page.locator('.part.sidebar');
+    for (const view of ['Sessions', 'Guarded Files', 'Changes']) await side.locator('.pane-header', { hasText: view }).waitFor();
+    await side.locator('.monaco-list-row', { hasText: 'rates.py' }).last().waitFor();
+    await side.locator('.monaco-list-row', { hasText: 'raise the large price' }).waitFor();
   });
 } finally {
   await w.end();

@@ -95,6 +95,16 @@ describe('docs/clients.md', () => {
     row('plain, edit for an older version', await plain(doc, old));
     row('plain, edit for the present version', await plain(doc, doc.version));
     row('plain, edit for version 0', await plain(doc, 0));
+    const closed = path.join(root, 'closed-plain.txt');
+    writeFileSync(closed, 'one\n');
+    const { applied } = await plainApply({ edit: { documentChanges: [{
+      textDocument: { uri: vscode.Uri.file(closed).toString(), version: null },
+      edits: [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, newText: 'X' }],
+    }] } });
+    const opened = (): boolean => vscode.workspace.textDocuments.some((d) => d.uri.fsPath === closed && d.getText() === 'Xone\n' && d.isDirty);
+    await until(opened).catch(() => undefined);
+    row('plain, edit for a closed file (version null)', `answers ${applied ? 'applied' : 'not applied'}, ` +
+      (readFileSync(closed, 'utf8') === 'one\n' ? (opened() ? 'opened with the change unsaved' : 'unchanged') : 'changed on disk'));
   });
 
   it('our edits', async () => {

@@ -1,6 +1,6 @@
 // The extension with the built server, inside a real extension host.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
@@ -8,6 +8,7 @@ import type { Api } from '../../src/extension';
 
 const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
 let api: Api;
+const say = (s: string): void => { if (process.env['TEST_REPORT']) appendFileSync(process.env['TEST_REPORT'], `      ${s}\n`); };
 
 async function until(what: string, cond: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
   for (const end = Date.now() + ms; !(await cond());) {
@@ -24,7 +25,13 @@ describe('the server in the extension', () => {
     await until('the server runs', () => api.ctx.client?.isRunning() === true);
   });
 
-  it('says so in the status item', () => {
+  it('was activated in less than 50 ms of our own code', () => {
+    say(`loading and activating took ${api.activation?.toFixed(1) ?? '?'} ms of processor time`);
+    assert.ok(api.activation !== undefined && api.activation > 0 && api.activation < 50, `${api.activation} ms`);
+  });
+
+  it('says so in the status item', async () => {
+    await until('idle', () => api.ctx.status.text === '$(eye) stella: idle');
     assert.equal(api.ctx.status.text, '$(eye) stella: idle');
   });
 
@@ -45,6 +52,33 @@ describe('the server in the extension', () => {
 
   it('lists sessions', async () => {
     assert.deepEqual(await api.ctx.sessions.list(), []);
+  });
+
+  it('shows a keystroke in its status within 100 ms', async () => {
+    const file = path.join(root, 'seen.py');
+    writeFileSync(file, 'x = 1\n');
+    const doc = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+    const editor = await vscode.window.showTextDocument(doc);
+    const turn = await api.ctx.sessions.ask('look at it', [{ uri: doc.uri.toString() }]);
+    assert.equal(turn?.stop, 'end_turn', JSON.stringify(turn));
+    await until('guarded', () => api.ctx.status.counts.fresh === 1);
+    const took: number[] = [];
+    for (let i = 0; i < 30; i++) {
+      const stale = i % 2 === 0;
+      let from = 0, shown = 0;
+      const keys = vscode.workspace.onDidChangeTextDocument((e) => { if (e.document === doc && from === 0) from = performance.now(); });
+      const status = api.ctx.status.onDidChange((s) => { if (from > 0 && shown === 0 && (s.stale === 1) === stale) shown = performance.now(); });
+      await editor.edit((b) => (stale ? b.insert(new vscode.Position(0, 0), 'y') : b.delete(new vscode.Range(0, 0, 0, 1))));
+      await until('the status', () => shown > 0);
+      keys.dispose();
+      status.dispose();
+      took.push(shown - from);
+    }
+    took.sort((a, b) => a - b);
+    const median = took[took.length >> 1] ?? NaN;
+    say(`from the change event to the status: median ${median.toFixed(1)} ms, slowest ${(took[took.length - 1] ?? NaN).toFixed(1)} ms of ${took.length}`);
+    assert.ok(median < 100, `${median} ms`);
+    await vscode.commands.executeCommand('workbench.action.files.revert');
   });
 
   it('starts again when the server dies, and documents are announced again', async () => {
