@@ -7,10 +7,11 @@ import { Method, type ContentResult } from './protocol';
 import { sides } from './text';
 
 export const diffScheme = 'stella-diff';
-const kept = 50;
+const most = 50; // differences in memory
+const longestUri = 16_000; // characters of a difference
 
 export class Diffs implements vscode.FileSystemProvider, vscode.Disposable {
-  /** Texts that the server has no id for, such as those of a question; gone after a reload. */
+  /** Long differences that the server has no id for, such as that of a question; gone after a reload. */
   private readonly texts = new Map<string, string>();
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   private readonly sub: vscode.Disposable;
@@ -31,26 +32,32 @@ export class Diffs implements vscode.FileSystemProvider, vscode.Disposable {
     await show(this.side(editId, 'before', name), after ?? this.side(editId, 'after', name), title);
   }
 
-  /** Opens a diff editor on the hunks of a unified diff. */
+  /** Opens a diff editor on the hunks of a unified diff, which the server has no id for. */
   async openHunks(title: string, name: string, diff: string): Promise<void> {
-    const { before, after } = sides(diff);
-    const n = ++this.next;
-    await show(this.keep(`${n}-before`, name, before), this.keep(`${n}-after`, name, after), title);
+    const side = diff.length <= longestUri ? (which: 'before' | 'after') => this.inUri(which, name, diff) : this.inMemory(name, diff);
+    await show(side('before'), side('after'), title);
   }
 
-  private keep(key: string, name: string, text: string): vscode.Uri {
-    this.texts.set(key, text);
+  /** A short diff travels in the URI, and so comes back after a reload. */
+  private inUri(side: 'before' | 'after', name: string, diff: string): vscode.Uri {
+    return vscode.Uri.from({ scheme: diffScheme, path: `/hunks/${name}`, query: new URLSearchParams({ diff, side }).toString() });
+  }
+
+  private inMemory(name: string, diff: string): (side: 'before' | 'after') => vscode.Uri {
+    const kept = String(++this.next);
+    this.texts.set(kept, diff);
     for (const k of this.texts.keys()) {
-      if (this.texts.size <= kept) break;
+      if (this.texts.size <= most) break;
       this.texts.delete(k);
     }
-    return vscode.Uri.from({ scheme: diffScheme, path: `/hunks/${name}`, query: new URLSearchParams({ kept: key }).toString() });
+    return (side) => vscode.Uri.from({ scheme: diffScheme, path: `/hunks/${name}`, query: new URLSearchParams({ kept, side }).toString() });
   }
 
   private async text(uri: vscode.Uri): Promise<string> {
     const q = new URLSearchParams(uri.query);
     const key = q.get('kept');
-    if (key !== null) return this.texts.get(key) ?? 'This difference is no longer kept.\n';
+    const diff = q.get('diff') ?? (key === null ? undefined : this.texts.get(key) ?? 'This difference is no longer kept.\n');
+    if (diff !== undefined) return q.get('side') === 'before' ? sides(diff).before : sides(diff).after;
     const client = await this.ctx.ready();
     if (!client) throw vscode.FileSystemError.Unavailable('the server does not run');
     try {

@@ -28,6 +28,7 @@ export interface PanelActions {
 interface FromPage { type: string; refusal?: number; text?: string; question?: number; choice?: string }
 
 const kept = 5000;
+const engineNote = /^\[stella engine [^\]]*\] */; // what the engine told the model, not the person
 const viewType = 'stella.transcript';
 
 export class TranscriptPanel implements vscode.Disposable {
@@ -115,7 +116,8 @@ export class TranscriptPanel implements vscode.Disposable {
       else if (e.toolResult) {
         const refusal = e.toolResult.ok ? undefined : refusalIn<Refusal>(e.toolResult.text);
         this.update(session, { kind: 'toolResult', ...e.toolResult, ...(refusal ? { refusal } : {}) });
-      } else if (e.role === 'user') this.prompt(session, e.text ?? '', false);
+      } else if (e.role === 'user' && engineNote.test(e.text ?? '')) this.update(session, { kind: 'notice', text: (e.text ?? '').replace(engineNote, '') });
+      else if (e.role === 'user') this.prompt(session, e.text ?? '', false);
       else this.update(session, { kind: 'text', text: (e.text ?? '') + '\n' });
     }
   }

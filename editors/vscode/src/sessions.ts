@@ -4,7 +4,7 @@ import { CancellationTokenSource } from 'vscode';
 import type { Ctx } from './ctx';
 import { Diffs } from './diffs';
 import { TranscriptPanel } from './panel';
-import { refusals } from './text';
+import { refusals, undoRefusal } from './text';
 import { Method, type ContextItem, type GuardFilesResult, type Refusal, type SessionGetResult, type SessionInfo, type SessionListResult, type SessionPromptResult, type SessionResumeResult, type SessionStartResult, type SessionUpdateParams, type UndoResult, type UndoParams } from './protocol';
 
 export class Sessions implements vscode.TreeDataProvider<SessionInfo>, vscode.Disposable {
@@ -159,7 +159,7 @@ export class Sessions implements vscode.TreeDataProvider<SessionInfo>, vscode.Di
     const s = cut[0];
     if (!s) return;
     const others = cut.length === 1 ? '' : ` ${cut.length - 1} more are in the Sessions view.`;
-    const go = await vscode.window.showInformationMessage(`Stella: the turn "${s.title || s.sessionId}" was interrupted.${others}`, 'Continue', 'Show');
+    const go = await vscode.window.showInformationMessage(`Stella: "${s.title || s.sessionId}" was interrupted in the middle of a turn.${others}`, 'Continue', 'Show');
     if (go !== undefined) await this.resume(s.sessionId, go === 'Continue');
   }
 
@@ -206,7 +206,7 @@ export class Sessions implements vscode.TreeDataProvider<SessionInfo>, vscode.Di
   }
 
   private undoRefused(f: Refusal): void {
-    const words = `Stella: ${f.path ?? 'a file'} was not undone (${(f.changed_by ?? []).join(', ') || f.status}).${f.next ? ` To do: ${f.next}.` : ''}`;
+    const words = `Stella: ${f.path ?? 'a file'} was not undone (${(f.changed_by ?? []).join(', ') || undoRefusal(f.status)}).${f.next ? ` To do: ${f.next}` : ''}`;
     const show = f.diff_since_read ? ['Show the difference'] : [];
     void vscode.window.showWarningMessage(words, ...show).then((a) => {
       if (a !== undefined) void this.showRefusal(f);

@@ -56,6 +56,15 @@ function clip(s: string): string {
   return line.length <= 160 ? line : `${line.slice(0, 160)}…`;
 }
 
+/** Why an undo was refused, in words. */
+export function undoRefusal(status: string): string {
+  const words: Record<string, string> = {
+    stale_base: 'what it changed has been changed since', not_found: 'the file is not there any more', exists: 'a file is there already',
+    busy: 'the file is being written', unreadable: 'what it was is not kept any more',
+  };
+  return words[status] ?? status;
+}
+
 /** The refusals of a tool's result: one for each file that was refused. */
 export function refusals<R extends { status: string; files?: R[] }>(r: R): R[] {
   const list = r.files ?? [];

@@ -162,6 +162,9 @@ try {
     assert.equal(await w.disk('elsewhere.py'), 'A = 2\n');
   });
   await step('a window reload in the middle of a turn', async () => {
+    await palette('Stella: Changes of the Session');
+    await w.choose('rates.py');
+    await page.locator('.tab', { hasText: 'rates.py: before the session' }).waitFor();
     await w.ask('take long');
     await transcript.getByText('This will take a while.').waitFor();
     await until(statusText, async () => (await statusText()).includes('working'));
@@ -169,13 +172,16 @@ try {
     await writeFile(path.join(path.dirname(w.folder), 'script.yaml'), 'turns:\n  - text: "Where was I? Here."\n');
     await palette('Developer: Reload Window');
     await until('the old page is gone', async () => (await w.status.count()) === 0);
-    await told('Stella: the turn "raise the large price" was interrupted.');
-    assert.match(await statusText(), /^stella: idle/);
+    await until(statusText, async () => /^stella: idle/.test(await statusText()));
+    await told('Stella: "raise the large price" was interrupted in the middle of a turn.');
   });
   await step('the transcript and the differences came back with the window', async () => {
     await transcript.getByText('This will take a while.').waitFor();
-    await page.locator('.tab', { hasText: 'before the session' }).first().click();
-    await page.locator('.monaco-diff-editor .view-line', { hasText: /LARGE\s*=\s*35/ }).first().waitFor();
+    assert.equal(await transcript.getByText('You: [stella engine').count(), 0, 'the engine’s words are not the person’s');
+    for (const [tab, line] of [['rates.py: before the session', /HIGH\s*=\s*8/], ['rates.py: seen by the session', /really/]]) {
+      await page.locator('.tab', { hasText: tab }).first().click();
+      await page.locator('.monaco-diff-editor .view-line', { hasText: line }).first().waitFor();
+    }
   });
   await step('one click continues', async () => {
     await press('was interrupted', 'Continue');

@@ -141,6 +141,11 @@ function M.changes()
   end)
 end
 
+local undo_words = {
+  stale_base = 'what it changed has been changed since', not_found = 'the file is not there any more', exists = 'a file is there already',
+  busy = 'the file is being written', unreadable = 'what it was is not kept any more',
+}
+
 --- Takes back the last turn, or one edit ("e3" as :Stella changes shows it).
 ---@param edit? string
 function M.undo(edit)
@@ -151,7 +156,7 @@ function M.undo(edit)
       end
       for _, f in ipairs(r.refused or {}) do
         local why = table.concat(f.changed_by or {}, ', ')
-        vim.notify(('stella: %s was not undone (%s)%s'):format(f.path, why ~= '' and why or f.status, f.next and ('; to do: ' .. f.next) or ''), vim.log.levels.WARN)
+        vim.notify(('stella: %s was not undone (%s)%s'):format(f.path, why ~= '' and why or undo_words[f.status] or f.status, f.next and ('; to do: ' .. f.next) or ''), vim.log.levels.WARN)
         require('stella.transcript').update(id, { kind = 'toolResult', ok = false, text = '', refusal = f })
       end
       local names = vim.tbl_map(function(u) return vim.fn.fnamemodify(vim.uri_to_fname(u), ':.') end, r.undone or {})

@@ -112,7 +112,7 @@ function M.offer_resume()
     end, r.sessions)
     if #cut > 0 then
       local more = #cut > 1 and (' (%d more: :Stella sessions)'):format(#cut - 1) or ''
-      vim.notify(('stella: the turn "%s" was interrupted; :Stella resume continues it%s'):format(cut[1].title ~= '' and cut[1].title or cut[1].sessionId, more))
+      vim.notify(('stella: "%s" was interrupted in the middle of a turn; :Stella resume continues it%s'):format(cut[1].title ~= '' and cut[1].title or cut[1].sessionId, more))
     end
   end)
 end

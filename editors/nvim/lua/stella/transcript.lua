@@ -246,6 +246,8 @@ function M.load(id, cb)
       elseif e.toolResult and e.toolResult ~= vim.NIL then
         M.update(id, { kind = 'toolResult', tool = e.toolResult.tool, ok = e.toolResult.ok, text = e.toolResult.text,
           callId = e.toolResult.callId, refusal = not e.toolResult.ok and refusal_in(e.toolResult.text) or nil })
+      elseif e.role == 'user' and (e.text or ''):find('^%[stella engine [^%]]*%]') then -- told to the model, not by the person
+        M.update(id, { kind = 'notice', text = (e.text:gsub('^%[stella engine [^%]]*%] *', '')) })
       elseif e.role == 'user' then
         M.prompt(id, e.text or '')
       else
