@@ -7,6 +7,7 @@
 // extensions: the workbench compares their versions in the same place.
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
@@ -15,7 +16,8 @@ import type { ApplyEditParams, Range } from '../../src/protocol';
 import { sha256 } from '../../src/text';
 
 const wanted = Number(process.env['STELLA_ROUNDS'] ?? '3000');
-const most = 100_000; // ms for all of them; fewer rounds than wanted in it are a failure
+// In ms for all of them, more beside other work; fewer rounds than wanted in it are a failure.
+const most = 100_000 * Math.min(2.2, Math.max(1, loadavg()[0]! / cpus().length));
 const documents = 8;
 const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
 const converter = {
@@ -203,7 +205,7 @@ describe('stella/applyEdit under interleavings', () => {
           `${sum.refused} refused; ${sum.typed} times typed, ${sum.changedByOthers} changed by another extension, ${sum.undone} undone, ${sum.personSaves} saved by the person, ${sum.outside} written outside\n      ${ms(spent)}\n`);
       }
     }
-    assert.ok(sum.rounds >= wanted, `${sum.rounds} rounds in ${most / 1000} s, ${wanted} were asked for`);
+    assert.ok(sum.rounds >= wanted, `${sum.rounds} rounds in ${Math.round(most / 1000)} s, ${wanted} were asked for`);
     assert.ok(sum.applied > sum.rounds / 4 && sum.refused > sum.rounds / 12 && sum.saved > sum.rounds / 60 && sum.formatted > 0 && sum.outside > sum.rounds / 200, `the mix is not a test: ${JSON.stringify(sum)}`);
   });
 });
