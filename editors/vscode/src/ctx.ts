@@ -1,6 +1,6 @@
 // Ctx owns the language client, its restarts, and what the parts share.
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, State, type LanguageClientOptions, type ServerOptions, type StaticFeature } from 'vscode-languageclient/node';
+import type { LanguageClient, LanguageClientOptions, ServerOptions, StaticFeature } from 'vscode-languageclient/node';
 import { Applier, DiskStamps } from './apply';
 import { findServer } from './bootstrap';
 import { Guarded } from './guarded';
@@ -43,7 +43,7 @@ export class Ctx implements vscode.Disposable {
   }
 
   private async startOnce(): Promise<void> {
-    if (this.client?.state === State.Running) return;
+    if (this.client?.isRunning() === true) return;
     await this.stopClient();
     this.status.set({ problem: undefined, starting: true });
     let binary;
@@ -54,7 +54,8 @@ export class Ctx implements vscode.Disposable {
       return;
     }
     const server: ServerOptions = { command: binary.command, args: binary.args };
-    const client = new LanguageClient('stella', 'Stella', server, this.options());
+    const library = await import('vscode-languageclient/node'); // the most of the bundle, and not needed to activate
+    const client = new library.LanguageClient('stella', 'Stella', server, this.options(library));
     client.registerFeature(capabilities);
     this.client = client;
     const applier = new Applier(client, this.stamps);
@@ -78,13 +79,13 @@ export class Ctx implements vscode.Disposable {
 
   /** The settings changed: the server gets its own sections, not this extension's. */
   async settingsChanged(): Promise<void> {
-    if (this.client?.state !== State.Running) return;
+    if (this.client?.isRunning() !== true) return;
     const settings = vscode.workspace.getConfiguration('stella').get<object>('settings', {});
     await this.client.sendNotification('workspace/didChangeConfiguration', { settings: { stella: settings } });
     this.trace.settingChanged();
   }
 
-  private options(): LanguageClientOptions {
+  private options(library: typeof import('vscode-languageclient/node')): LanguageClientOptions {
     const conf = vscode.workspace.getConfiguration('stella');
     return {
       documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
@@ -92,11 +93,11 @@ export class Ctx implements vscode.Disposable {
       outputChannel: this.log,
       traceOutputChannel: this.trace,
       errorHandler: {
-        error: () => ({ action: ErrorAction.Continue }),
+        error: () => ({ action: library.ErrorAction.Continue }),
         // Restarting is ours: with back-off, one at a time, and a button at the end.
         closed: () => {
           this.lost();
-          return { action: CloseAction.DoNotRestart, handled: true };
+          return { action: library.CloseAction.DoNotRestart, handled: true };
         },
       },
     };
@@ -129,8 +130,8 @@ export class Ctx implements vscode.Disposable {
 
   /** The running client, or undefined after telling the person. */
   async ready(): Promise<LanguageClient | undefined> {
-    if (this.client?.state !== State.Running) await this.start();
-    if (this.client?.state === State.Running) return this.client;
+    if (this.client?.isRunning() !== true) await this.start();
+    if (this.client?.isRunning() === true) return this.client;
     return undefined;
   }
 
@@ -141,7 +142,7 @@ export class Ctx implements vscode.Disposable {
     if (!c) return;
     this.stopped = true;
     try {
-      if (c.state === State.Running) await c.stop(2000);
+      if (c.isRunning()) await c.stop(2000);
       await c.dispose();
     } catch (e) {
       this.log.warn(`stopping the server: ${String(e)}`);

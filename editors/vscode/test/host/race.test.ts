@@ -99,6 +99,11 @@ class Series {
     }
   }
 
+  /** Waits until a clean document shows what the disk has; a second is enough where nothing else is to come. */
+  private async reloaded(): Promise<void> {
+    for (const end = Date.now() + 1000; this.doc.getText() !== this.disk() && Date.now() < end;) await new Promise((r) => setTimeout(r, 10));
+  }
+
   private disk(): string { return readFileSync(this.file, 'utf8'); }
 
   private change(make: (e: vscode.WorkspaceEdit) => void): Thenable<boolean> {
@@ -140,9 +145,11 @@ class Series {
     } else if (roll === 5 && doc.isDirty && stamps.obstacle(doc) === undefined) {
       sum.personSaves++;
       await timed('save', doc.save());
-    } else if (roll === 7 && !doc.isDirty) {
+    } else if (roll === 7 && stamps.obstacle(doc) === undefined) {
+      if (doc.isDirty) await timed('save', doc.save());
       sum.outside++;
       writeFileSync(this.file, `${this.disk()}outside ${n}\n`);
+      if (random(2) === 0) await timed('reload', this.reloaded()); // else: our edit comes before the workbench has noticed
     }
     const before = doc.getText(), diskBefore = this.disk();
     const r = await timed(p.save ? 'our edit, to be saved' : 'our edit', applier.apply(p));
