@@ -255,7 +255,7 @@ func (m *Manager) Prompt(ctx context.Context, p Prompt) (Outcome, error) {
 // Cancel ends the running turn of a session within 200 ms; without one it does
 // nothing. It does not wait.
 func (m *Manager) Cancel(session string) error {
-	s, err := m.get(session)
+	s, err := m.find(m.life, session)
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (m *Manager) Get(session string) (Transcript, error) {
 // Files are the guarded files of one session, or of all when session is "".
 func (m *Manager) Files(ctx context.Context, session string, withDiff bool) ([]guard.Guarded, error) {
 	if session != "" {
-		s, err := m.get(session)
+		s, err := m.find(ctx, session)
 		if err != nil {
 			return nil, err
 		}

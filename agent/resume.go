@@ -184,7 +184,7 @@ func (m *Manager) holds(ctx context.Context, path string, content []byte) bool {
 
 // Resume makes an interrupted or earlier session usable and, with cont, goes on
 // with the turn that was running, in the background. interrupted tells whether
-// one was.
+// one was; without cont it stays so until it is continued or prompted anew.
 func (m *Manager) Resume(ctx context.Context, session string, cont bool) (interrupted bool, err error) {
 	s, err := m.find(ctx, session)
 	if err != nil {
@@ -209,7 +209,7 @@ func (m *Manager) Continue(ctx context.Context, session string) (o Outcome, inte
 	return t.outcome, interrupted, nil
 }
 
-// resume ends the state of being interrupted; with cont by going on.
+// resume tells whether a turn was interrupted, and with cont goes on with it.
 func (s *Session) resume(ctx context.Context, cont bool) (interrupted bool, t *turn, err error) {
 	var refused error
 	err = s.do(func(st *state) {
@@ -224,8 +224,6 @@ func (s *Session) resume(ctx context.Context, cont bool) (interrupted bool, t *t
 			t.n, t.id, t.resumed = s.interrupted.Turn, turnID(s.interrupted.Turn), true
 			t.usage, t.steps = s.interrupted.Usage, s.interrupted.Steps
 			close(t.go_)
-		default:
-			st.status = Idle
 		}
 	})
 	return interrupted, t, errors.Join(err, refused)

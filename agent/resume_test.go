@@ -185,6 +185,16 @@ func TestResumeInterruptedTurn(t *testing.T) {
 		t.Fatalf("list %+v", list)
 	}
 	two.write("a.txt", "one\nmore\n")
+	// Opened and looked at, it is still to be continued.
+	if err := two.m.Cancel(two.id); err != nil {
+		t.Error(err)
+	}
+	if files, err := two.m.Files(context.Background(), two.id, false); err != nil || len(files) != 1 {
+		t.Errorf("%+v %v", files, err)
+	}
+	if interrupted, err := two.m.Resume(context.Background(), two.id, false); !interrupted || err != nil || two.m.List()[0].State != Interrupted {
+		t.Fatalf("resume: %v %v", interrupted, err)
+	}
 	var base string
 	answered := make(chan struct{})
 	two.brain.play(editOn(func() string {

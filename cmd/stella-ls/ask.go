@@ -14,6 +14,7 @@ import (
 
 	"github.com/stella-ls/stella-ls/agent"
 	"github.com/stella-ls/stella-ls/agent/tools"
+	"github.com/stella-ls/stella-ls/internal/record"
 	"github.com/stella-ls/stella-ls/internal/server"
 )
 
@@ -60,8 +61,11 @@ func ask(ctx context.Context, e env) int {
 	id, err := sessionOf(ctx, h, *session, *modelName)
 	if err != nil {
 		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
-		if errors.Is(err, agent.ErrNoSession) {
+		switch {
+		case errors.Is(err, agent.ErrNoSession):
 			return exitUsage
+		case errors.Is(err, record.ErrBusy):
+			return exitFail
 		}
 		return exitModel
 	}

@@ -65,6 +65,7 @@ func TestSessionsUsage(t *testing.T) {
 		{"sessions list --root /no/such/dir", 2, "no such file"},
 		{"sessions list", 0, "1 turn     1 file"},
 		{"sessions show " + id, 0, "# raise it"},
+		{"sessions show " + id, 0, "- `edit_file` a.txt"},
 		{"sessions resume " + id, 0, "nothing was interrupted"},
 		{"sessions resume --json " + id, 0, `"interrupted":false`},
 		{"sessions undo --edit e1 --json " + id, 0, `"status":"applied"`},
@@ -111,9 +112,9 @@ func TestSessionsElsewhere(t *testing.T) {
 	if r := in(t, cmd, "sessions", "show", id); r.code != 0 || !strings.Contains(r.out, "Raised.") {
 		t.Errorf("%+v", r)
 	}
-	for _, verb := range []string{"undo", "resume"} {
-		if r := in(t, cmd, "sessions", verb, id); r.code != 1 || !strings.Contains(r.stderr, "open in another process") {
-			t.Errorf("%s: %+v", verb, r)
+	for _, words := range [][]string{{"sessions", "undo", id}, {"sessions", "resume", id}, {"ask", "more", "--session", id}} {
+		if r := in(t, cmd, words...); r.code != 1 || !strings.Contains(r.stderr, "open in another process") {
+			t.Errorf("%s: %+v", words, r)
 		}
 	}
 	holds(t, cmd, "2\n")

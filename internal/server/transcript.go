@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func Markdown(t agent.Transcript) string {
 			case model.TextPart:
 				fmt.Fprintf(&b, "\n## %s\n\n%s\n", speaker(m.Role), strings.TrimSpace(p.Text))
 			case model.ToolCallPart:
-				fmt.Fprintf(&b, "\n- `%s` ", p.Tool)
+				fmt.Fprintf(&b, "\n- `%s` %s", p.Tool, about(p.Input))
 			case model.ToolResultPart:
 				head, _, _ := strings.Cut(p.Text, "\n")
 				fmt.Fprintf(&b, "\n  - %s: %s\n", p.Tool, head)
@@ -44,6 +45,26 @@ func Markdown(t agent.Transcript) string {
 		}
 	}
 	return b.String()
+}
+
+// about is what a call was about, in one line.
+func about(input json.RawMessage) string {
+	var in struct {
+		Path, To, Command, Pattern, Glob, Op, Target, Slug, Question string
+		Files                                                        []struct{ Path string }
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	parts := []string{in.Op, in.Path, in.To, in.Command, in.Pattern, in.Glob, in.Target, in.Slug, in.Question}
+	for _, f := range in.Files {
+		parts = append(parts, f.Path)
+	}
+	line := strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+	if r := []rune(line); len(r) > 160 {
+		line = string(r[:159]) + "…"
+	}
+	return line
 }
 
 func speaker(r model.Role) string {
