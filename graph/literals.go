@@ -16,6 +16,9 @@ func (s *solver) matching(v *view, xs []value, keys int32) []value {
 		fits := true
 		for k := keys; k != facts.None && fits; k = v.Exprs[k].B {
 			key := v.Exprs[k]
+			if key.A == facts.None {
+				continue
+			}
 			texts, known := s.textsOf(x, v.Name(key.Occ))
 			fits = !known || slices.Contains(texts, v.Exprs[key.A].A)
 		}
@@ -42,6 +45,9 @@ func (s *solver) textsOf(x value, name string) (texts []int32, known bool) {
 }
 
 func textsIn(v *view, e int32, out *[]int32, depth int) bool {
+	if e == facts.None {
+		return false
+	}
 	switch x := v.Exprs[e]; {
 	case x.Op == facts.XText:
 		*out = append(*out, x.A)
