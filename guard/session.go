@@ -217,7 +217,9 @@ func (s *Session) check(ctx context.Context, n workspace.Name, withDiff bool) *R
 
 func unmeasured(f workspace.File) Result {
 	if f.Buffer.Unsure != "" {
-		return unavailableResult(f.Name.Display, "the editor's text of it is not sure: "+f.Buffer.Unsure)
+		r := unavailableResult(f.Name.Display, "the editor's text of it is not sure: "+f.Buffer.Unsure)
+		r.Next = "ask the person to save or reopen " + f.Name.Display + ", then re-read it" // the same text would be read again
+		return r
 	}
 	return pathResult(f.Name.Display, f.Disk.Err)
 }

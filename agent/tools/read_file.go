@@ -122,6 +122,9 @@ func (t readFile) show(file workspace.File, in readInput, call Call) Result {
 	if b := file.Buffer; b != nil {
 		object.Source, object.Dirty = "buffer", b.Dirty
 		remarks = t.besideDisk(file, &object, &seen)
+		if b.Unsure != "" {
+			remarks = append(remarks, "this text may not be the editor's ("+b.Unsure+"): the file cannot be changed until the person saves or reopens it")
+		}
 	}
 	text := textOf(file.Truth())
 	if text.binary != "" {
