@@ -12,7 +12,7 @@ GOTEST  := go test -race -timeout 15m
 help:
 	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile
 
-.PHONY: help build race install demo test test-go test-nvim test-vscode lint bench torture scale clean editors
+.PHONY: help build race install demo test test-go test-nvim test-vscode lint bench torture kills crowd scale clean editors
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/stella-ls
@@ -56,6 +56,14 @@ bench: build
 torture: build
 	go run ./internal/torture
 	go run ./internal/torture/openfile -server $(BIN)
+
+# 500 kills at random times while the work record is written.
+kills:
+	STELLA_KILLS=500 go test -v -timeout 30m -run TestKillAtRandom ./internal/record
+
+# Two servers, a person and another program on one tree for a minute.
+crowd:
+	STELLA_CROWD=60s go test -v -run TestCrowd ./internal/scenario
 
 scale: build
 	scripts/scale.sh $(BIN)
