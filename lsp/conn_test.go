@@ -256,6 +256,8 @@ func TestCancelRequest(t *testing.T) {
 	}
 }
 
+// L05: a request that the client cancels answers with the code for it, whatever
+// else runs.
 func TestCancelledRequestGetsItsCode(t *testing.T) {
 	tab := table{}
 	running := make(chan struct{}, 8)

@@ -323,6 +323,7 @@ func TestGoneWithinTwoSeconds(t *testing.T) {
 	}
 }
 
+// R03: there is no token that a log could hold; the socket is its owner's alone.
 func TestSocketIsTheOwners(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("unix sockets")
