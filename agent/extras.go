@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/stella-ls/stella-ls/agent/tools"
@@ -54,7 +55,14 @@ func (s *Session) extend(ctx context.Context) (problems []error) {
 		if s.custom.CompareAndSwap(false, true) {
 			list, wrong := tools.Custom(ctx, s.m.o.Workspace, s.root)
 			problems = append(problems, wrong...)
-			problems = append(problems, s.add(list)...)
+			for _, t := range list { // a name that is taken is a mistake in the file
+				if err := s.tools.Add(t); err != nil {
+					problems = append(problems, fmt.Errorf(".stella/tools: %w", err))
+				}
+			}
+			for _, p := range problems {
+				s.m.o.Log.Warn("a custom tool is left out", "err", secret.Mask(p.Error()))
+			}
 		}
 		problems = append(problems, s.add(servers.Tools())...)
 	}

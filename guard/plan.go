@@ -118,6 +118,9 @@ func (t *task) contract() *Result {
 // destination must be free: of a file, of a buffer without one, and of the
 // memory of a file that somebody removed.
 func (t *task) destination() *Result {
+	if t.to.Link == t.name.Link {
+		return ptr(refuse(StatusExists, t.to.Display, t.to.Display+" is where it is already. Nothing was moved.", "choose another name"))
+	}
 	if r := t.s.check(context.Background(), t.to, true); r != nil && r.Status == StatusStale {
 		return r
 	}

@@ -140,6 +140,8 @@ func (p *Permissions) ask(ctx context.Context, env Env, n Need) string {
 		return "the user denied it: " + a.Text
 	case a.Choice == Deny:
 		return "the user denied it"
+	case a.Choice != "" || a.Text != "":
+		return "the user's answer is none of the options, so it was not allowed"
 	}
 	return nobody(n)
 }

@@ -50,7 +50,7 @@ func checkInput(schema *jsonschema.Resolved, input json.RawMessage) (json.RawMes
 // plainSchemaError turns the library's chain ("validating /properties/path: ...")
 // into the member and what is wrong with it.
 func plainSchemaError(err error) string {
-	s, at := err.Error(), ""
+	s, at := strings.ReplaceAll(err.Error(), "<invalid reflect.Value>", "null"), ""
 	for {
 		rest, ok := strings.CutPrefix(s, "validating ")
 		if !ok {
