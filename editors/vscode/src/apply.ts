@@ -119,15 +119,20 @@ export class Applier {
       r.save_reason = obstacle;
       return;
     }
-    let saved = false;
+    // The workbench answers false when it was typed into during the save, also
+    // when the file was written: the event tells.
+    let saved = false, reason = 'the editor did not save the file';
+    const before = stamp(doc.uri);
+    const written = vscode.workspace.onDidSaveTextDocument((d) => { if (d === doc) saved = true; });
     try {
-      saved = await doc.save();
+      if (await doc.save()) saved = true;
     } catch (e) {
-      r.save_reason = e instanceof Error ? e.message : String(e);
-      return;
+      reason = e instanceof Error ? e.message : String(e);
+    } finally {
+      written.dispose();
     }
     if (!saved) {
-      r.save_reason = 'the editor did not save the file';
+      r.save_reason = stamp(doc.uri) === before ? reason : notConfirmed;
       return;
     }
     r.saved = true;
@@ -137,6 +142,9 @@ export class Applier {
     if (!doc.isDirty) r.sha256_after = sha256(doc.getText());
   }
 }
+
+/** The file changed during the save, and the editor does not say that it was the save. */
+export const notConfirmed = 'the editor did not confirm the save, and the file changed on disk meanwhile';
 
 function refused(reason: NonNullable<ApplyEditResult['reason']>, version: number, digest: string): ApplyEditResult {
   return { applied: false, reason, version, sha256_applied: digest, saved: false };
