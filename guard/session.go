@@ -279,6 +279,9 @@ func (s *Session) Restore(beliefs []Belief) {
 		s.blobBytes += len(b.Blob)
 	}
 	s.mu.Unlock()
+	for _, b := range beliefs { // so that people see what a resumed session guards
+		s.g.watch.again(b.Path)
+	}
 }
 
 // Unavailable makes every existing file guard_unavailable until Restore, or
