@@ -259,6 +259,31 @@ func TestWatchLimit(t *testing.T) {
 	wantAnswer(t, w.Graph, OpDefinitions, "late", "d299/f.py:1 function late name")
 }
 
+// I04: what is installed, built or ignored is neither watched nor indexed, however
+// much of it there is, also when it comes later.
+func TestIgnoredFoldersAreNotWatched(t *testing.T) {
+	files := map[string]string{".gitignore": "/out/\n", "src/a.py": "def f(): pass\n"}
+	ignored := func(i int) []string {
+		return []string{fmt.Sprintf("node_modules/p%d/lib/m.js", i), fmt.Sprintf("target/debug/d%d/m.rs", i),
+			fmt.Sprintf(".venv/lib/p%d/m.py", i), fmt.Sprintf("out/d%d/m.py", i)}
+	}
+	for i := range 50 {
+		for _, p := range ignored(i) {
+			files[p] = "let hidden = 1\n"
+		}
+	}
+	dir := tree(t, files)
+	w := watch(t, dir, 0)
+	for _, p := range ignored(50) {
+		write(t, dir+"/"+p, "let hidden = 1\n")
+	}
+	write(t, dir+"/src/sub/b.py", "def late(): pass\n")
+	w.until(t, "new folder", w.has(t, OpDefinitions, "late", "src/sub/b.py:1 function late name"))
+	if st := w.Status(); st.Watches != 3 || st.Files != 2 {
+		t.Errorf("%d directories watched, %d files indexed", st.Watches, st.Files)
+	}
+}
+
 // Events that were lost lead to a pass.
 func TestOverflow(t *testing.T) {
 	dir := tree(t, map[string]string{"a.py": "x = 1\n"})
