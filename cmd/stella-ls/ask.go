@@ -40,22 +40,10 @@ func ask(ctx context.Context, e env) int {
 		fmt.Fprintln(e.stderr, "stella-ls ask: say what to do: stella-ls ask \"...\"")
 		return exitUsage
 	}
-	dir, err := directory(*root)
-	if err != nil {
-		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
-		return exitUsage
-	}
-	o, err := options(e, slog.LevelWarn)
-	if err != nil {
-		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
-		return exitFail
-	}
-	o.Trust = *trust
 	c := &console{e: e, quiet: *asJSON}
-	h, err := server.OpenHeadless(ctx, o, dir, c, func(m string) { fmt.Fprintln(e.stderr, m) })
-	if err != nil {
-		fmt.Fprintln(e.stderr, "stella-ls ask:", err)
-		return exitFail
+	h, code := headless(ctx, e, "ask", *root, c, server.Options{Trust: *trust})
+	if h == nil {
+		return code
 	}
 	defer closeSoon(h, e.stderr)
 	id, err := sessionOf(ctx, h, *session, *modelName)
@@ -184,6 +172,29 @@ func closeSoon(c closer, stderr io.Writer) {
 	if err := c.Close(ctx); err != nil {
 		fmt.Fprintln(stderr, "stella-ls:", err)
 	}
+}
+
+// headless opens the program around the workspace root, for a command that has
+// no editor and says "stella-ls NAME: ..." when that fails: then h is nil and
+// code the exit code. how holds the choices of the command.
+func headless(ctx context.Context, e env, name, root string, c *console, how server.Options) (h *server.Headless, code int) {
+	fail := func(err error, code int) (*server.Headless, int) {
+		fmt.Fprintf(e.stderr, "stella-ls %s: %v\n", name, err)
+		return nil, code
+	}
+	dir, err := directory(root)
+	if err != nil {
+		return fail(err, exitUsage)
+	}
+	o, err := options(e, slog.LevelWarn)
+	if err != nil {
+		return fail(err, exitFail)
+	}
+	o.Trust, o.LookOnly = how.Trust, how.LookOnly
+	if h, err = server.OpenHeadless(ctx, o, dir, c, func(m string) { fmt.Fprintln(e.stderr, m) }); err != nil {
+		return fail(err, exitFail)
+	}
+	return h, exitOK
 }
 
 func directory(dir string) (string, error) {

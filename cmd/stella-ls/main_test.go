@@ -97,6 +97,18 @@ func TestTrustOfEverythingIsRefused(t *testing.T) {
 	}
 }
 
+func TestTrustThatCannotBeKeptIsNoSuccess(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "trust.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, "trust", ".")
+	cmd.Env = append(cmd.Env, "STELLA_HOME="+home)
+	if r := runMain(t, cmd); r.code != 1 || !strings.Contains(r.stderr, "is damaged") || r.out != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestTrustIsRemembered(t *testing.T) {
 	cmd := command(t, "trust", ".")
 	dir, env := cmd.Dir, cmd.Env

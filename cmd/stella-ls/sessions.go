@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/stella-ls/stella-ls/agent"
@@ -48,22 +47,10 @@ func sessionsCommand(ctx context.Context, e env) int {
 		fs.Usage()
 		return exitUsage
 	}
-	dir, err := directory(*root)
-	if err != nil {
-		fmt.Fprintln(e.stderr, "stella-ls sessions:", err)
-		return exitUsage
-	}
-	o, err := options(e, slog.LevelWarn)
-	if err != nil {
-		fmt.Fprintln(e.stderr, "stella-ls sessions:", err)
-		return exitFail
-	}
-	o.Trust, o.LookOnly = *trust, verb != "resume"
 	c := &console{e: e, quiet: *asJSON}
-	h, err := server.OpenHeadless(ctx, o, dir, c, func(m string) { fmt.Fprintln(e.stderr, m) })
-	if err != nil {
-		fmt.Fprintln(e.stderr, "stella-ls sessions:", err)
-		return exitFail
+	h, code := headless(ctx, e, "sessions", *root, c, server.Options{Trust: *trust, LookOnly: verb != "resume"})
+	if h == nil {
+		return code
 	}
 	defer closeSoon(h, e.stderr)
 	switch verb {

@@ -125,7 +125,7 @@ func trustCommand(_ context.Context, e env) int {
 		fmt.Fprintf(e.stderr, "stella-ls trust: %s %s, and trust holds for everything below; trust the project's own folder\n", dir, why)
 		return exitUsage
 	}
-	if err := config.EnsureHome(home); err == nil {
+	if err = config.EnsureHome(home); err == nil {
 		err = store.Set(dir, !*revoke)
 	}
 	if err != nil {
