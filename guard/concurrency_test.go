@@ -151,6 +151,30 @@ func TestNoLostUpdateOpen(t *testing.T) {
 	t.Logf("%d applied, %d refused, %d typed", applied.Load(), refused.Load(), typed)
 }
 
+// The disk changes beneath a clean buffer, and the editor tells only then that the
+// person has typed: they hear that a save would overwrite.
+func TestDiskBeneathTypingToldLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t)
+		e.ed.can = EditorAbilities{}
+		e.disk("a", "one\n")
+		e.ed.load("a")
+		e.ok(e.apply(edit("a", e.read("a"), "one", "1")))
+		synctest.Wait()
+		if len(e.told) != 0 {
+			t.Fatalf("told %q", e.told)
+		}
+		e.ed.typed("a", "mine\none\n")
+		synctest.Wait()
+		time.Sleep(saveTime)
+		synctest.Wait()
+		if len(e.told) != 1 || !strings.Contains(e.told[0], "unsaved changes") {
+			t.Errorf("told %q", e.told)
+		}
+		e.g.Close(context.Background())
+	})
+}
+
 // The states that the editor shows follow what happens, without being asked.
 func TestAnnouncements(t *testing.T) {
 	var mu sync.Mutex

@@ -52,6 +52,9 @@ func (w *watcher) stop() {
 
 func (w *watcher) run() {
 	defer close(w.done)
+	// beneath are open files whose disk changed while no unsaved text stood over
+	// it: an editor may tell of typing only after the change.
+	beneath := map[workspace.Path]bool{}
 	for {
 		select {
 		case <-w.quit:
@@ -64,8 +67,11 @@ func (w *watcher) run() {
 		w.mu.Unlock()
 		for p, disk := range paths {
 			w.look(p)
-			if disk {
-				w.lookUnderBuffer(p)
+			if disk || beneath[p] {
+				beneath[p] = true
+				if w.lookUnderBuffer(p) {
+					delete(beneath, p)
+				}
 			}
 		}
 	}
@@ -117,11 +123,16 @@ func (w *watcher) look(p workspace.Path) {
 // may have typed on.
 const saveTime = 500 * time.Millisecond
 
-// lookUnderBuffer reports a disk that changed under unsaved edits, once.
-func (w *watcher) lookUnderBuffer(p workspace.Path) {
+// lookUnderBuffer reports a disk that changed under unsaved edits, once. It is
+// not settled while the file is open without any.
+func (w *watcher) lookUnderBuffer(p workspace.Path) (settled bool) {
+	if b, open := w.g.ws.Document(p); open && !b.Dirty {
+		return false
+	}
 	if _, suspect := w.underBuffer(p); suspect {
 		w.suspect(p)
 	}
+	return true
 }
 
 // underBuffer is a file whose disk holds what neither its editor loaded or saved
