@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // OwnGroup gives the command its own process group, and ties its life to ours
@@ -32,16 +33,20 @@ func Start(cmd *exec.Cmd) (<-chan error, error) {
 	return ended, <-started
 }
 
+// dieTime bounds the wait for killed processes to be gone; one that hangs in the
+// kernel may take for ever.
+const dieTime = time.Second
+
 // KillGroup ends the command's group and every process that carries its mark,
-// wherever it moved to (setsid, double fork). It returns how many it found that
-// were not the command itself.
+// wherever it moved to (setsid, double fork), and returns when none of them is
+// there any more: how many it found that were not the command itself.
 func KillGroup(cmd *exec.Cmd, mark string) int {
 	if cmd.Process == nil {
 		return 0
 	}
 	left := map[int]bool{}
-	// Each pass may race with a fork; a process that is seen is dead afterwards.
-	for range 5 {
+	// Each pass may race with a fork, and a killed process takes a moment to end.
+	for end := time.Now().Add(dieTime); ; time.Sleep(time.Millisecond) {
 		found := marked(mark)
 		signalGroup(cmd)
 		for _, pid := range found {
@@ -49,7 +54,7 @@ func KillGroup(cmd *exec.Cmd, mark string) int {
 				left[pid] = true
 			}
 		}
-		if len(found) == 0 {
+		if len(found) == 0 || time.Now().After(end) {
 			break
 		}
 	}

@@ -49,6 +49,9 @@ func TestSweep(t *testing.T) {
 		})
 		line := make([]byte, 20)
 		n, err := out.Read(line)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if left[i], err = strconv.Atoi(strings.TrimSpace(string(line[:n]))); err != nil {
 			t.Fatal(err)
 		}

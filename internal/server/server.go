@@ -115,7 +115,7 @@ func build(ctx context.Context, o Options, op lsp.Opening) (*parts, error) {
 		op.Tell("Stella: " + r)
 	}
 	if n := process.Sweep(); n > 0 {
-		op.Tell(fmt.Sprintf("Stella: ended %d processes that a server which was killed had left running", n))
+		op.Tell(fmt.Sprintf("Stella: processes that a server which was killed had left running were ended: %d", n))
 	}
 	p.models = newModels(o, p.settings.get)
 	p.memory = memory.New(memory.Options{
