@@ -2,9 +2,6 @@ package guard
 
 import (
 	"context"
-	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/stella-ls/stella-ls/internal/workspace"
@@ -41,14 +38,12 @@ func (s *Session) Seen(ctx context.Context, spelled string) (seen, now []byte, o
 	return b.Blob, f.Truth(), true
 }
 
-var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@`)
-
 // Sides are the two texts of a difference that a refusal shows. With the text
 // before they are whole texts; without it, or where the difference was cut, they
 // are its hunks, each under its own heading.
 func Sides(before []byte, known bool, diff string) (a, b string) {
 	if known {
-		if after, err := patched(string(before), diff); err == nil {
+		if after, ok := patched(string(before), diff); ok {
 			return string(before), after
 		}
 	}
@@ -69,49 +64,46 @@ func Sides(before []byte, known bool, diff string) (a, b string) {
 	return left.String(), right.String()
 }
 
-// patched applies a unified difference that must fit exactly.
-func patched(before, diff string) (string, error) {
-	old := strings.SplitAfter(before, "\n")
-	var out strings.Builder
-	at := 0       // lines of old that are done
-	var last byte // what the line before was
-	for line := range strings.Lines(diff) {
-		if m := hunkHead.FindStringSubmatch(line); m != nil {
-			start, _ := strconv.Atoi(m[1])
-			if m[2] != "0" {
-				start-- // a hunk without old lines names the line before it
-			}
-			if start < at || start > len(old) {
-				return "", fmt.Errorf("a hunk at line %d does not fit", start+1)
-			}
-			out.WriteString(strings.Join(old[at:start], ""))
-			at = start
-			continue
-		}
-		body := line[1:]
-		switch line[0] {
-		case '+':
-			out.WriteString(body)
-		case '-', ' ':
-			if at >= len(old) || strings.TrimSuffix(old[at], "\n") != strings.TrimSuffix(body, "\n") {
-				return "", fmt.Errorf("line %d is another", at+1)
-			}
-			if line[0] == ' ' {
-				out.WriteString(old[at])
-			}
-			at++
-		case '\\': // the line before it has no newline
-			if last != '+' {
-				break
-			}
-			text := strings.TrimSuffix(out.String(), "\n")
-			out.Reset()
-			out.WriteString(text)
-		default:
-			return "", fmt.Errorf("%q is no line of a difference", line)
-		}
-		last = line[0]
+// patched applies a unified difference where its headers say, and only if it fits
+// there exactly.
+func patched(before, diff string) (after string, ok bool) {
+	hunks, err := parsePatch(diff)
+	if err != nil {
+		return "", false
 	}
-	out.WriteString(strings.Join(old[at:], ""))
-	return out.String(), nil
+	old := bodyLines(before)
+	offset := func(line int) int {
+		if line == len(old) {
+			return len(before)
+		}
+		return old[line].start
+	}
+	var out strings.Builder
+	done := 0 // lines of old
+	for _, h := range hunks {
+		at := h.at
+		if h.oldCount() > 0 { // a hunk without old lines names the line before it
+			at--
+		}
+		if at < done || at > len(old) || !h.fits(old, at) {
+			return "", false
+		}
+		out.WriteString(before[offset(done):offset(at)])
+		for _, l := range h.lines {
+			switch {
+			case l.kind == '-':
+				at++
+			case l.kind == ' ':
+				out.WriteString(before[offset(at):offset(at+1)])
+				at++
+			case l.noNL:
+				out.WriteString(l.text)
+			default:
+				out.WriteString(l.text + "\n")
+			}
+		}
+		done = at
+	}
+	out.WriteString(before[offset(done):])
+	return out.String(), true
 }
