@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,11 +184,8 @@ func (e *Engine) report(sentence string) {
 
 // rel is an absolute path below the root, slash separated; ok is false outside.
 func (e *Engine) rel(abs string) (string, bool) {
-	rel, err := filepath.Rel(e.o.Root, abs)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", false
-	}
-	return filepath.ToSlash(rel), true
+	rel, ok := workspace.Below(e.o.Root, abs)
+	return filepath.ToSlash(rel), ok
 }
 
 func (e *Engine) abs(rel string) string { return filepath.Join(e.o.Root, filepath.FromSlash(rel)) }

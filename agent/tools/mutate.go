@@ -121,10 +121,11 @@ func (r *Registry) clear(ctx context.Context, env Env, p *pending) *Result {
 // unattended reports that neither a hook nor a person has a say in the call.
 func (r *Registry) unattended(p *pending) bool {
 	_, needs := p.entry.tool.(Needer)
-	if forbidden, consent := r.protected(p); forbidden+consent != "" {
+	if needs || !r.o.Hooks.none("pre_tool", p.call.Tool) || r.o.Permissions.mode(p.entry.spec.Permission) != "allow" {
 		return false
 	}
-	return !needs && r.o.Hooks.none("pre_tool", p.call.Tool) && r.o.Permissions.mode(p.entry.spec.Permission) == "allow"
+	forbidden, consent := r.protected(p)
+	return forbidden == "" && consent == ""
 }
 
 // apply hands the changes of all ready calls to the guard as one transaction

@@ -27,7 +27,7 @@ func Protect(ws *workspace.Workspace, root, home string) Protector {
 			return "", "" // no path of ours: the tool's own affair
 		}
 		for _, p := range []string{string(name.Path), name.Link} {
-			if home != "" && within(home, p) {
+			if _, ours := workspace.Below(home, p); ours && home != "" {
 				return name.Display + " lies in stella-ls's own state directory; no session writes there", ""
 			}
 			for _, element := range strings.Split(filepath.ToSlash(p), "/") {
@@ -41,11 +41,6 @@ func Protect(ws *workspace.Workspace, root, home string) Protector {
 		}
 		return "", consent
 	}
-}
-
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // Keeper is a Mutator that alone decides where it writes and what: save_memory,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stella-ls/stella-ls/internal/process"
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 //go:embed run_command.md
@@ -99,7 +100,7 @@ func (t runCommand) unsaved(env Env) []string {
 	var out []string
 	for _, d := range t.ws.Documents() {
 		b := d.Buffer
-		if (b.Dirty || b.OwnUnsaved) && within(env.Root, string(d.Name.Path)) {
+		if _, inside := workspace.Below(env.Root, string(d.Name.Path)); inside && (b.Dirty || b.OwnUnsaved) {
 			out = append(out, d.Name.Display)
 		}
 	}

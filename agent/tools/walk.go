@@ -230,7 +230,7 @@ func (f files) display(full string) string {
 
 func (f files) insideEntry(link string) bool {
 	for _, r := range f.ws.Roots() {
-		if rel, err := filepath.Rel(r, link); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		if _, ok := workspace.Below(r, link); ok {
 			return true
 		}
 	}

@@ -29,11 +29,10 @@ func (l *Loaded) Now(path string) string {
 		places = []string{l.Root} // a record from before places were kept
 	}
 	for _, old := range slices.Backward(places) {
-		if old == "" || old == l.store.place || !within(old, path) {
+		if old == "" || old == l.store.place {
 			continue
 		}
-		rel, err := filepath.Rel(old, path)
-		if err == nil {
+		if rel, ok := workspace.Below(old, path); ok {
 			return filepath.Join(l.store.place, rel)
 		}
 	}

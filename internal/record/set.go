@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stella-ls/stella-ls/guard"
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 // SetOptions make a Set.
@@ -114,8 +114,8 @@ func (s *Set) rootOf(dir string) string {
 }
 
 func within(root, path string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	_, ok := workspace.Below(root, path)
+	return ok
 }
 
 func resolved(dir string) string {

@@ -152,8 +152,9 @@ func swapCase(s string) string {
 	}, s)
 }
 
-// below reports whether path is dir or lies below it, by path elements.
-func below(dir, path string) (rel string, ok bool) {
+// Below reports whether path is dir or lies below it, by path elements; rel is
+// where. Both are taken as they are spelled.
+func Below(dir, path string) (rel string, ok bool) {
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return "", false

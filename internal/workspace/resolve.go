@@ -23,7 +23,7 @@ func base(roots []root, abs string) string {
 		if r.fi == nil {
 			continue
 		}
-		if _, ok := below(r.dir, abs); !ok {
+		if _, ok := Below(r.dir, abs); !ok {
 			continue
 		}
 		if fi, err := os.Stat(r.dir); err == nil && os.SameFile(fi, r.fi) {
@@ -115,7 +115,7 @@ func (w *Workspace) resolveInSeveral(roots []root, rootDir, rel string) (Name, e
 			}
 		}
 		found = append(found, abs)
-		within, _ := below(r.dir, abs)
+		within, _ := Below(r.dir, abs)
 		shown = append(shown, r.name+"/"+filepath.ToSlash(within))
 	}
 	var named string
@@ -207,7 +207,7 @@ func (w *Workspace) name(abs string) (Name, error) {
 	n := Name{Path: Path(target), Link: entry, Display: filepath.ToSlash(target)}
 	best := -1
 	for i, r := range roots { // the innermost of nested roots
-		if _, ok := below(r.dir, target); ok && (best < 0 || len(r.dir) > len(roots[best].dir)) {
+		if _, ok := Below(r.dir, target); ok && (best < 0 || len(r.dir) > len(roots[best].dir)) {
 			best = i
 		}
 	}
@@ -216,8 +216,8 @@ func (w *Workspace) name(abs string) (Name, error) {
 	}
 	r := roots[best]
 	n.Root = r.dir
-	rel, _ := below(r.dir, target)
-	if entryRel, ok := below(r.dir, entry); ok && entry != target {
+	rel, _ := Below(r.dir, target)
+	if entryRel, ok := Below(r.dir, entry); ok && entry != target {
 		rel = entryRel // show the link that was named
 	}
 	n.Display = filepath.ToSlash(rel)
