@@ -201,17 +201,6 @@ func (l *linker) edgesOf(p string, e *entry) ([]edge, bool) {
 	return m.edges, true
 }
 
-// each calls f for every remembered import.
-func (l *linker) each(f func(from string, i int, t lang.Target)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for from, m := range l.memo {
-		for i, t := range m.targets {
-			f(from, i, t)
-		}
-	}
-}
-
 func (l *linker) look(p string) { l.looks = append(l.looks, pathHash(p)) }
 
 // The methods of lang.Env. They run with l.mu held.

@@ -212,14 +212,8 @@ func (x *index) filesNamed(root, base string) []string {
 	return out
 }
 
-// withName are the entries whose text holds a name; withDef those that define it.
-func (x *index) withName(h uint32) []*entry {
-	return x.with(h, func(e *entry) []uint32 { return e.names })
-}
-func (x *index) withDef(h uint32) []*entry {
-	return x.with(h, func(e *entry) []uint32 { return e.defs })
-}
-
+// with are the entries that have h in one of their lists: the names their text
+// holds, or those they define.
 func (x *index) with(h uint32, list func(*entry) []uint32) []*entry {
 	var out []*entry
 	for _, e := range x.entries() {

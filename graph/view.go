@@ -117,11 +117,3 @@ func (c *factsCache) put(k store.Key, f *facts.File) {
 		c.size -= x.cost
 	}
 }
-
-func (c *factsCache) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.order.Init()
-	c.items = map[store.Key]*list.Element{}
-	c.size = 0
-}

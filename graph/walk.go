@@ -5,7 +5,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"path"
 	"sort"
 	"strings"
 
@@ -54,8 +53,6 @@ type walker struct {
 	ctx  context.Context
 	root *root
 	out  walked
-	// rules by directory, so that a single file can be judged later.
-	rules map[string]*rules
 }
 
 // walk lists what is below dir (the root itself or a directory in it).
@@ -180,5 +177,3 @@ func unfit(text []byte) string {
 func sortFound(fs []found) {
 	sort.Slice(fs, func(i, j int) bool { return fs[i].path < fs[j].path })
 }
-
-func parentOf(p string) string { return path.Dir(p) }

@@ -65,7 +65,6 @@ type testSetup struct {
 	sessions Sessions
 	root     string
 	opts     any
-	folders  []string
 	raw      bool // no initialize
 	open     func(o Opening)
 	hooks    bool

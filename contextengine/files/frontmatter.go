@@ -35,9 +35,6 @@ func (d Document) Get(key string) string {
 // List is all values of a key.
 func (d Document) List(key string) []string { return d.values[key] }
 
-// Keys are the keys, in order.
-func (d Document) Keys() []string { return d.keys }
-
 // Unknown are the keys that are not among known.
 func (d Document) Unknown(known ...string) (out []string) {
 	for _, k := range d.keys {

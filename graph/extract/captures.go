@@ -26,24 +26,8 @@ func (b *builder) match(m []sitter.Capture) {
 		case opName:
 			n := b.plain(span(c))
 			d.nameStart, d.nameEnd = n.Start, n.End
-		case opBody:
-			d.sigEnd = c.Start
-		case opType:
-			d.typ = span(c)
-		case opInit:
-			d.init = span(c)
-		case opOwner:
-			d.owner = span(c)
-		case opBase:
-			d.bases = append(d.bases, span(c))
-		case opDoc:
-			d.doc = span(c)
-		case opExported:
-			d.flags |= facts.Exported
-		case opDefault:
-			d.flags |= facts.Exported | facts.Default
-		case opStatic:
-			d.flags |= facts.OnType
+		case opBody, opType, opInit, opOwner, opBase, opDoc, opExported, opDefault, opStatic:
+			d.describe(a.op, c)
 		case opCJS:
 			if s := b.str(span(c)); s != "exports" && s != "module.exports" {
 				return
@@ -92,6 +76,30 @@ func (b *builder) match(m []sitter.Capture) {
 	}
 	if r.end > r.start {
 		b.refs = append(b.refs, r)
+	}
+}
+
+// describe takes a capture that says something about a definition.
+func (d *def) describe(o op, c sitter.Capture) {
+	switch o {
+	case opBody:
+		d.sigEnd = c.Start
+	case opType:
+		d.typ = span(c)
+	case opInit:
+		d.init = span(c)
+	case opOwner:
+		d.owner = span(c)
+	case opBase:
+		d.bases = append(d.bases, span(c))
+	case opDoc:
+		d.doc = span(c)
+	case opExported:
+		d.flags |= facts.Exported
+	case opDefault:
+		d.flags |= facts.Exported | facts.Default
+	case opStatic:
+		d.flags |= facts.OnType
 	}
 }
 
@@ -247,24 +255,8 @@ func (b *builder) attribute(m []sitter.Capture) {
 			}
 		case opWider:
 			wide = span(c)
-		case opBody:
-			d.sigEnd = c.Start
-		case opType:
-			d.typ = span(c)
-		case opInit:
-			d.init = span(c)
-		case opOwner:
-			d.owner = span(c)
-		case opBase:
-			d.bases = append(d.bases, span(c))
-		case opDoc:
-			d.doc = span(c)
-		case opExported:
-			d.flags |= facts.Exported
-		case opDefault:
-			d.flags |= facts.Exported | facts.Default
-		case opStatic:
-			d.flags |= facts.OnType
+		case opBody, opType, opInit, opOwner, opBase, opDoc, opExported, opDefault, opStatic:
+			d.describe(a.op, c)
 		case opImport:
 			isImport = true
 		}

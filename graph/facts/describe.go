@@ -110,6 +110,3 @@ func (f *File) expr(i int32, depth int) string {
 	}
 	return s + ")"
 }
-
-// ExprString writes an expression.
-func ExprString(f *File, e int32) string { return f.expr(e, 8) }

@@ -21,7 +21,6 @@ type bench struct {
 	*Engine
 	t    *testing.T
 	dir  string
-	told []string
 	race chan Race
 }
 

@@ -45,14 +45,13 @@ type op struct {
 
 // state is what a record must hold.
 type state struct {
-	exists   bool
-	beliefs  []guard.Belief
-	entries  int
-	resume   string
-	edits    map[string]EditState
-	turn     int
-	pruned   bool // the old session is gone
-	oldMaybe bool
+	exists  bool
+	beliefs []guard.Belief
+	entries int
+	resume  string
+	edits   map[string]EditState
+	turn    int
+	pruned  bool // the old session is gone
 }
 
 func (s *state) clone() *state {
