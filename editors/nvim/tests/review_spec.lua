@@ -40,9 +40,12 @@ h.write(file('script.yaml'), 'turns:\n'
   .. '  - text: "This will take a while."\n    calls: [' .. read('rates.py') .. ']\n'
   .. '  - wait: never\n    text: "never said"\n')
 
-local told = {}
+local told, on_told = {}, nil
 vim.notify = function(m)
   told[#told + 1] = m
+  if on_told then
+    on_told(m)
+  end
 end
 local function heard(text)
   for _, m in ipairs(told) do
@@ -236,8 +239,14 @@ h.test('a server that dies in the middle of a turn: one command continues', func
   local id = require('stella.session').current
   local pid = vim.fn.system({ 'pgrep', '-f', '-P', tostring(vim.fn.getpid()), 'serve --stdio' }):match('%d+')
   vim.uv.kill(assert(tonumber(pid), 'the server is a child'), 'sigkill')
+  -- Resumed in the very moment it is told, while Neovim still lists the dead client.
+  on_told = function(m)
+    if m:find('the server ended', 1, true) then
+      on_told = nil
+      vim.cmd('Stella resume')
+    end
+  end
   h.wait(all, function() return heard('the server ended') and heard(':Stella resume') end)
-  vim.cmd('Stella resume')
   h.wait(all, function() return heard('was interrupted') end, 20000)
   h.wait(all, function() return transcript():find('Where was I? Here.', 1, true) ~= nil end, 20000)
   h.eq(id, require('stella.session').current)

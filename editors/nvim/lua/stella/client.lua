@@ -3,6 +3,12 @@ local config = require('stella.config')
 
 local M = {}
 
+-- Clients whose server has ended: Neovim tells on_exit first and forgets the
+-- client in a later turn of its loop, and a request sent in between is never
+-- answered.
+---@type table<integer, true>
+local gone = {}
+
 ---@param buf integer
 ---@return string? root
 function M.root(buf)
@@ -50,7 +56,8 @@ function M.config()
         require('stella.session').offer_resume()
       end)
     end,
-    on_exit = function(code, signal)
+    on_exit = function(code, signal, id)
+      gone[id] = true
       M.starting = nil
       if code ~= 0 or (signal ~= 0 and signal ~= 15) then
         vim.schedule(function()
@@ -92,7 +99,7 @@ function M.attach(buf)
   local id = vim.lsp.start(c, {
     bufnr = buf,
     reuse_client = function(client, conf)
-      return client.name == conf.name and client.config.root_dir == conf.root_dir
+      return client.name == conf.name and client.config.root_dir == conf.root_dir and not gone[client.id]
     end,
   })
   if not id or M.get(buf) then
@@ -105,8 +112,11 @@ end
 ---@param buf? integer
 ---@return vim.lsp.Client?
 function M.get(buf)
-  local own = vim.lsp.get_clients({ name = 'stella', bufnr = buf })
-  return own[1]
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'stella', bufnr = buf })) do
+    if not gone[client.id] then
+      return client
+    end
+  end
 end
 
 ---@return vim.lsp.Client?
