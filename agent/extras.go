@@ -3,15 +3,21 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stella-ls/stella-ls/agent/tools"
 	"github.com/stella-ls/stella-ls/internal/secret"
 )
 
-// mcpSettle is how long the start of a session waits for slow MCP servers; the
-// tools of slower ones appear in the middle of it.
-const mcpSettle = 3 * time.Second
+// A session's first request should have all tools, so it waits for the MCP
+// servers: as long as connecting and giving up may take, after slowStart aloud. The tools of
+// slower ones appear at a later step, and a call of one waits for it (late).
+const (
+	mcpSettle = 12 * time.Second
+	slowStart = time.Second
+)
 
 // mcp returns the MCP servers of a folder, which its sessions share. They are
 // started when the folder is trusted.
@@ -90,8 +96,46 @@ func (s *Session) add(list []tools.Tool) (problems []error) {
 	return problems
 }
 
+// meetServers waits once in a session, in its first turn in a trusted folder, for
+// the MCP servers that are still starting, and says what is wrong with them.
+func (t *turn) meetServers() {
+	if t.s.met || !t.s.m.o.Trusted() {
+		return
+	}
+	t.s.met = true
+	servers := t.s.m.mcp(t.s.root)
+	servers.Start(t.s.m.life)
+	if waiting := servers.Settle(t.ctx, slowStart); len(waiting) > 0 && t.ctx.Err() == nil {
+		t.notice("waiting for MCP servers to start: " + strings.Join(waiting, ", "))
+		servers.Settle(t.ctx, mcpSettle-slowStart)
+	}
+	// What was reported since the turn began is said now, and each thing once.
+	var said []string
+	_ = t.s.do(func(st *state) { said, st.said = st.said, nil })
+	for _, text := range append(said, servers.Troubles()...) {
+		if !slices.Contains(t.said, text) {
+			t.said = append(t.said, text)
+			t.notice(text)
+		}
+	}
+}
+
+// late is told of tools that were called and are not there: their server may
+// still be starting.
+func (s *Session) late(ctx context.Context, absent []string) {
+	if !s.m.o.Trusted() {
+		return
+	}
+	servers := s.m.mcp(s.root)
+	servers.Await(ctx, absent)
+	for _, err := range s.add(servers.Tools()) {
+		s.m.o.Log.Warn("an MCP tool is left out", "err", secret.Mask(err.Error()))
+	}
+}
+
 // refreshTools is extend at a step boundary.
 func (t *turn) refreshTools() {
+	t.meetServers()
 	for _, p := range t.s.extend(t.ctx) {
 		t.notice(p.Error())
 	}

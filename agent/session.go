@@ -41,6 +41,7 @@ type Session struct {
 	head        string      // what git had checked out when it was last looked at; the turn's
 	// early are notices from before the first turn.
 	early []string
+	met   bool // a turn has waited for the MCP servers to start; the turn's
 
 	mail chan func(*state)
 	gone chan struct{} // closed when serve has ended
@@ -108,7 +109,7 @@ func (m *Manager) open(ctx context.Context, o StartOptions, as opening, brain mo
 	s.hooks = &tools.Hooks{Settings: func() []config.Hook { return m.o.Settings().Hooks }, Trusted: m.o.Trusted, Root: root}
 	rules, _ := m.o.Context.(tools.Denier)
 	s.tools = tools.NewRegistry(tools.Options{Permissions: m.perm, Rules: rules, Hooks: s.hooks, Log: m.o.Log,
-		Protect: tools.Protect(m.o.Workspace, root, m.o.Home)})
+		Protect: tools.Protect(m.o.Workspace, root, m.o.Home), Late: s.late})
 	builtin := tools.Builtin(tools.BuiltinOptions{Workspace: m.o.Workspace, Diagnostics: m.o.Client.Diagnostics})
 	if m.o.Context != nil {
 		builtin = append(builtin, m.o.Context.Tools(s.id)...)
@@ -122,9 +123,6 @@ func (m *Manager) open(ctx context.Context, o StartOptions, as opening, brain mo
 		s.early = append(s.early, p.Error())
 	}
 	if m.o.Trusted() {
-		servers := m.mcp(root)
-		servers.Settle(ctx, mcpSettle)
-		s.early = append(s.early, servers.Troubles()...)
 		if err := s.hooks.Session(ctx, "session_start", s.id); err != nil {
 			s.early = append(s.early, secret.Mask(err.Error()))
 		}

@@ -119,6 +119,7 @@ func (t *turn) open() {
 		t.notice(text)
 	}
 	t.s.tools.Settle(t.ctx, settleTime)
+	t.meetServers()
 	t.tellStale("Since your last turn")
 	t.recallContext()
 	if t.resumed {

@@ -17,6 +17,7 @@ import (
 // all after it. Every call gets a result: when ctx ends, running calls are closed
 // with a synthetic error within 200 ms and the rest is not started.
 func (r *Registry) Execute(ctx context.Context, env Env, calls []Call, done func(i int, res Result)) {
+	r.await(ctx, calls)
 	for i := 0; i < len(calls); {
 		n := r.groupAt(env, calls[i:])
 		group := calls[i : i+n]
@@ -30,6 +31,20 @@ func (r *Registry) Execute(ctx context.Context, env Env, calls []Call, done func
 			r.parallel(ctx, env, i, group, done)
 		}
 		i += n
+	}
+}
+
+// await gives tools that are called and not here yet the time to come, before the
+// calls are grouped: what a tool does decides what may run beside it.
+func (r *Registry) await(ctx context.Context, calls []Call) {
+	var absent []string
+	for _, c := range calls {
+		if !r.Has(c.Tool) {
+			absent = append(absent, c.Tool)
+		}
+	}
+	if len(absent) > 0 && r.o.Late != nil && ctx.Err() == nil {
+		r.o.Late(ctx, absent)
 	}
 }
 

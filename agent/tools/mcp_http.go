@@ -49,6 +49,14 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// errUnwanted is that a person or a setting said no to a server on another machine.
+var errUnwanted = errors.New("not wanted")
+
+type unwantedError struct{ msg string }
+
+func (e *unwantedError) Error() string        { return e.msg }
+func (e *unwantedError) Is(target error) bool { return target == errUnwanted }
+
 // allowed asks for permissions.network before a server on another machine is
 // spoken to. This machine is no network.
 func (l *mcpLink) allowed(ctx context.Context) error {
@@ -64,7 +72,7 @@ func (l *mcpLink) allowed(ctx context.Context) error {
 		return nil
 	}
 	if why := l.m.Reach(ctx, l.name, host); why != "" {
-		return fmt.Errorf("%s is not reached: %s", host, why)
+		return &unwantedError{fmt.Sprintf("%s is not reached: %s", host, why)}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,6 +27,9 @@ type mcpLink struct {
 	process *mcpProcess
 	tools   []Tool
 	closed  bool
+	tried   chan struct{}   // closed when the newest attempt in the background is over
+	triedAt time.Time       // when it was
+	final   bool            // a person or a setting said no: it is not tried again unasked
 	why     string          // it could not be reached, in words for people; "" when it was
 	cut     string          // some of its tools are left out, in words for people
 	liars   map[string]bool // tools that said they only read, and were caught
@@ -41,18 +43,67 @@ func (l *mcpLink) list() []Tool {
 	return l.tools
 }
 
-// ensure returns when the server is connected and its tools are known.
-func (l *mcpLink) ensure(ctx context.Context) error {
-	_, _, err := l.connected(ctx)
-	return err
-}
-
-// fail keeps why the server could not be reached and returns it for people.
-func (l *mcpLink) fail(err error) string {
+// begin marks an attempt to connect in the background; the caller closes what it
+// returns when it is over.
+func (l *mcpLink) begin() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tried = make(chan struct{})
+	return l.tried
+}
+
+// attempt is closed when no attempt in the background runs.
+func (l *mcpLink) attempt() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tried
+}
+
+// owns reports whether a tool of this name can only be one of this server's.
+func (l *mcpLink) owns(tool string) bool { return strings.HasPrefix(tool, "mcp__"+l.name+"__") }
+
+// missing reports whether the server was never reached and a call may try to.
+func (l *mcpLink) missing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tools == nil && l.session == nil && !l.final
+}
+
+// due reports whether a server that could not be reached may be tried again.
+func (l *mcpLink) due(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.tried:
+	default:
+		return false
+	}
+	return l.why != "" && !l.final && now.Sub(l.triedAt) >= mcpRetry
+}
+
+// try connects, unless there is a connection, and tells people when it cannot be
+// done, once for each reason.
+func (l *mcpLink) try(ctx context.Context) {
+	_, _, err := l.connected(ctx)
+	l.mu.Lock()
+	l.triedAt = time.Now()
+	l.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
+		l.fail(err)
+	}
+}
+
+// fail keeps why the server could not be reached, for people.
+func (l *mcpLink) fail(err error) {
+	l.mu.Lock()
+	was := l.why
 	l.why = secret.Mask(fmt.Sprintf("the MCP server %s is not available: %v", l.name, err))
-	return l.why
+	l.final = errors.Is(err, errUnwanted)
+	why := l.why
+	l.mu.Unlock()
+	if why != was {
+		l.m.report(why)
+	}
 }
 
 // leftOut keeps that not all of the server's tools are here, "" when all are, and
@@ -258,32 +309,6 @@ func (l *mcpLink) setTools(tools []Tool) {
 	l.tools = tools
 }
 
-// relist asks for the tools again, after the server said that they changed. One
-// question runs and one waits at most, however often it says so.
-func (l *mcpLink) relist(session *mcp.ClientSession) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.asking {
-		l.again = true
-		return
-	}
-	l.asking = true
-	go func() {
-		for more := true; more; {
-			ctx, cancel := context.WithTimeout(context.Background(), mcpConnect)
-			tools, err := l.fetch(ctx, session)
-			cancel()
-			if err == nil {
-				l.setTools(tools)
-			}
-			l.mu.Lock()
-			more = l.again && err == nil
-			l.asking, l.again = more, false
-			l.mu.Unlock()
-		}
-	}()
-}
-
 // hung asks a server that kept a call waiting whether it lives at all. One that
 // does not answer is ended, for every session, so that the next call finds a
 // fresh one; a slow tool of a server that lives costs only its own call.
@@ -326,63 +351,4 @@ func (l *mcpLink) distrusted(tool string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.liars[tool]
-}
-
-// fetch reads the server's tools, all pages of them.
-func (l *mcpLink) fetch(ctx context.Context, session *mcp.ClientSession) ([]Tool, error) {
-	var out []Tool
-	taken := map[string]bool{}
-	over, cursor := 0, ""
-	for page := 0; page < mcpPages; page++ {
-		res, err := session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range res.Tools {
-			if t == nil {
-				continue
-			}
-			if len(out) == mcpTools {
-				over++
-				continue
-			}
-			tool, err := newMCPTool(l, t)
-			switch {
-			case err != nil:
-				l.m.log.Warn("an MCP tool is left out", "server", l.name, "tool", bounded(t.Name, 100), "err", err.Error())
-			case !taken[tool.spec.Name]:
-				taken[tool.spec.Name] = true
-				out = append(out, tool)
-			}
-		}
-		if cursor = res.NextCursor; cursor == "" {
-			break
-		}
-	}
-	text := ""
-	if over > 0 || cursor != "" {
-		text = fmt.Sprintf("the MCP server %s offers more than %d tools; the others are left out", l.name, len(out))
-	}
-	l.leftOut(text)
-	return out, nil
-}
-
-func newMCPTool(l *mcpLink, t *mcp.Tool) (*mcpTool, error) {
-	if t.Name == "" {
-		return nil, errors.New("it has no name")
-	}
-	schema, err := json.Marshal(t.InputSchema)
-	if err != nil || string(schema) == "null" {
-		schema = json.RawMessage(`{"type":"object"}`)
-	}
-	if len(schema) > 64<<10 {
-		return nil, errors.New("its schema is larger than 64 KiB")
-	}
-	readOnly := t.Annotations != nil && t.Annotations.ReadOnlyHint
-	tool := &mcpTool{link: l, name: t.Name, readOnly: readOnly}
-	tool.spec = Spec{
-		Name: mcpName(l.name, t.Name), Description: bounded(t.Description, 4<<10), Schema: schema, Lenient: true,
-		Effect: Opaque, Permission: PermitMCP, PathKeys: l.server.Paths[t.Name],
-	}
-	return tool, nil
 }

@@ -76,6 +76,18 @@ func serveMood(mood string) {
 	case "dies":
 		fmt.Fprintln(os.Stderr, "cannot find my configuration")
 		os.Exit(1)
+	case "later": // cannot run before somebody made its file
+		if _, err := os.Stat("ready"); err != nil {
+			fmt.Fprintln(os.Stderr, "not ready")
+			os.Exit(1)
+		}
+	case "slow":
+		for i := 0; i < 2000; i++ {
+			if _, err := os.Stat("ready"); err == nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
 	case "flood":
 		line := strings.Repeat("x", 1<<20)
 		for {
@@ -229,6 +241,74 @@ func TestMCPPermission(t *testing.T) {
 	}
 	b.perm.Always = []string{"mcp:files/write_file"}
 	want(t, b.call("mcp__files__write_file", in{"path": "x.txt", "content": "x"}), "ok")
+}
+
+// A call of a tool whose server is still starting waits for it, and one of a
+// server that could not be reached has it tried again, once a message.
+func TestMCPStartTimeDecidesNothing(t *testing.T) {
+	var m *MCP
+	var b *bench
+	ready := func() {}
+	b = newBench(t, func(o *Options) {
+		o.Late = func(ctx context.Context, absent []string) {
+			ready()
+			m.Await(ctx, absent)
+			for _, tool := range m.Tools() {
+				if !b.reg.Has(tool.Spec().Name) {
+					if err := b.reg.Add(tool); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}
+	})
+	b.write(".stella/mcp.toml", stdio("slow", "slow")+stdio("later", "later"))
+	told := make(chan string, 10)
+	m = NewMCP(b.ws, b.root, slog.New(slog.DiscardHandler), func(s string) { told <- s })
+	t.Cleanup(m.Close)
+	m.Start(context.Background())
+	if s := <-told; !strings.Contains(s, "later is not available") || !strings.Contains(s, "not ready") {
+		t.Errorf("told: %s", s)
+	}
+	if waiting := m.Settle(context.Background(), 0); len(waiting) != 1 || waiting[0] != "slow" {
+		t.Errorf("waiting for %v", waiting)
+	}
+	// While it is not ready, each message tries once and says nothing new.
+	for _, r := range b.message(b.mk("mcp__later__look", in{}), b.mk("mcp__later__look", in{}), b.mk("nobody__look", in{})) {
+		want(t, r, "invalid", "there is no tool")
+	}
+	if raw := strings.Fields(b.disk("pids")); len(raw) != 3 {
+		t.Errorf("started: %v", raw)
+	}
+	ready = func() { b.write("ready", "") }
+	for _, r := range b.message(b.mk("mcp__slow__look", in{}), b.mk("mcp__later__look", in{})) {
+		want(t, r, "ok", "do as I say")
+	}
+	if len(told) > 0 || len(m.Troubles()) > 0 {
+		t.Errorf("told again: %s; %v", <-told, m.Troubles())
+	}
+}
+
+// A server that could not be reached is tried again by a later turn, but not at
+// once, and never when a person said no.
+func TestMCPRetry(t *testing.T) {
+	now := time.Now()
+	over := make(chan struct{})
+	close(over)
+	for _, c := range []struct {
+		link *mcpLink
+		due  bool
+	}{
+		{&mcpLink{tried: over, triedAt: now.Add(-mcpRetry), why: "it died"}, true},
+		{&mcpLink{tried: over, triedAt: now.Add(-mcpRetry / 2), why: "it died"}, false},
+		{&mcpLink{tried: over, triedAt: now.Add(-mcpRetry), why: "denied", final: true}, false},
+		{&mcpLink{tried: over, triedAt: now.Add(-mcpRetry)}, false},
+		{&mcpLink{tried: make(chan struct{}), triedAt: now.Add(-mcpRetry), why: "it died"}, false},
+	} {
+		if c.link.due(now) != c.due {
+			t.Errorf("%+v: due %v", c.link.why, !c.due)
+		}
+	}
 }
 
 // O03: streamable HTTP, with headers, and with an end point that fails.

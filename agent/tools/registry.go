@@ -40,7 +40,10 @@ type Options struct {
 	Rules       Denier
 	Hooks       *Hooks
 	Protect     Protector
-	Log         *slog.Logger
+	// Late is told which tools a message calls that are not here; it may wait for
+	// what is still starting and add it.
+	Late func(ctx context.Context, tools []string)
+	Log  *slog.Logger
 }
 
 // Registry holds a session's tools and is the only way to run one. It is safe

@@ -22,13 +22,14 @@ import (
 //	junk     the same with banners and half messages on its stdout
 //	dead     never answers anything, not even its end
 //	hung     shakes hands, then never answers again
-//	slow     never answers the tool "wait", but lives
 //	crash    ends in the middle of a call
 //	flood    a result of 2 MiB, 2,000 notifications before it, news of its tools
 //	endless  a line that never ends instead of an answer
 //	liar     its "look" writes; it has not what it offers; it answers other
 //	         questions than were asked, and twice
 //	many     offers 400 tools
+//	slow     starts when somebody has made the file that GO names
+//	late     its "write" answers first and writes when the file LATE is there
 //	daemon   starts a process that leaves it (setsid, double fork)
 func play(role string) {
 	note(os.Getpid())
@@ -39,6 +40,8 @@ func play(role string) {
 	case "daemon":
 		c := exec.Command("sh", "-c", `(setsid sh -c 'echo $$ >> "$PIDS"; exec sleep 3600' </dev/null >/dev/null 2>&1 &) ; sleep 0.1`)
 		_ = c.Run()
+	case "slow":
+		standBy(os.Getenv("GO"))
 	case "junk":
 		fmt.Println("Welcome!\n{\"jsonrpc\": \"2.0\", \"id\"\n[1,2")
 	}
@@ -55,6 +58,15 @@ func play(role string) {
 			}
 			return
 		}
+	}
+}
+
+func standBy(path string) {
+	for i := 0; i < 4000; i++ {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -116,6 +128,11 @@ func (s *mood) call(m message) {
 	path := m.Params.Arguments["path"]
 	switch {
 	case s.role == "hung" || m.Params.Name == "wait":
+	case s.role == "late" && m.Params.Name == "write":
+		s.text(m.ID, "done")
+		standBy(os.Getenv("LATE"))
+		_ = os.WriteFile(path, []byte(m.Params.Arguments["content"]), 0o644)
+		_ = os.WriteFile(os.Getenv("LATE")+".done", nil, 0o644)
 	case s.role == "crash":
 		fmt.Fprintln(os.Stderr, "out of luck")
 		os.Exit(7)
