@@ -37,9 +37,10 @@ func (d *durable) create(ctx context.Context, h record.Header) (*record.Session,
 
 // piece is what one step adds to the recorded transcript.
 type piece struct {
-	// Prefix and Mark are in the first piece only.
+	// Prefix, Mark and Chosen are in the first piece only.
 	Prefix  string        `json:"prefix,omitempty"`
 	Mark    string        `json:"mark,omitempty"`
+	Chosen  bool          `json:"chosen,omitempty"`
 	Entries []storedEntry `json:"entries,omitempty"`
 }
 
@@ -118,7 +119,7 @@ func (d *durable) step(ctx context.Context, s *Session, log []entry, step record
 	defer d.mu.Unlock()
 	var p piece
 	if d.written == 0 {
-		p.Prefix, p.Mark = s.prefix, s.mark
+		p.Prefix, p.Mark, p.Chosen = s.prefix, s.mark, s.chosen
 	}
 	for _, e := range log[d.written:] {
 		p.Entries = append(p.Entries, storedEntry{e.kind, e.msg, e.turn, e.step, e.shows})
@@ -162,7 +163,7 @@ func restore(l *record.Loaded) (st state, first piece, err error) {
 			return st, first, fmt.Errorf("%w: piece %d of the transcript: %w", record.ErrDamaged, i+1, err)
 		}
 		if i == 0 {
-			first = piece{Prefix: p.Prefix, Mark: p.Mark}
+			first = piece{Prefix: p.Prefix, Mark: p.Mark, Chosen: p.Chosen}
 		}
 		for _, e := range p.Entries {
 			for _, paths := range e.Shows {

@@ -170,7 +170,7 @@ func (m *Manager) Start(ctx context.Context, o StartOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := m.open(ctx, o, opening{id: m.o.NewID("s"), root: root}, brain)
+	s, err := m.open(ctx, o, opening{id: m.o.NewID("s"), root: root, chosen: o.Root != ""}, brain)
 	if err != nil {
 		return "", err
 	}

@@ -145,7 +145,7 @@ func (t *turn) runTools(calls []tools.Call) (looping bool) {
 		t.update(Update{Kind: UpdateToolCall, CallID: c.ID, Tool: c.Tool, Input: validInput(c)})
 	}
 	env := tools.Env{
-		Session: t.s.id, Guard: t.s.guard, Ask: t.s.m.o.Client, Root: t.s.root,
+		Session: t.s.id, Guard: t.s.guard, Ask: t.s.m.o.Client, Root: t.s.root, Chosen: t.s.chosen,
 		DerivedNow: t.derived.Load, Notice: t.notice,
 	}
 	results := entry{kind: toolResults, turn: t.n, step: t.step, msg: model.Message{Role: model.User}, shows: map[int][]workspace.Path{}}

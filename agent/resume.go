@@ -108,7 +108,7 @@ func (m *Manager) reopen(ctx context.Context, l *record.Loaded) (*Session, state
 	if err != nil {
 		return nil, st, err
 	}
-	s, err := m.open(ctx, StartOptions{Title: l.Title, Model: l.Model}, opening{id: l.Session, root: l.Root, prefix: first.Prefix, mark: first.Mark}, brain)
+	s, err := m.open(ctx, StartOptions{Title: l.Title, Model: l.Model}, opening{id: l.Session, root: l.Root, chosen: first.Chosen, prefix: first.Prefix, mark: first.Mark}, brain)
 	if err != nil {
 		return nil, st, err
 	}

@@ -24,6 +24,7 @@ type Session struct {
 	id     string
 	title  string
 	root   string
+	chosen bool   // the session was started in root: bare paths are there
 	mark   string // begins every message of the engine
 	prefix string // the baked prefix, byte for byte
 	brain  model.Model
@@ -95,6 +96,7 @@ type entry struct {
 // opening is what a session is made with: new, or as its record has it.
 type opening struct {
 	id, root     string
+	chosen       bool   // root was asked for
 	prefix, mark string // "" makes new ones
 }
 
@@ -102,14 +104,18 @@ type opening struct {
 func (m *Manager) open(ctx context.Context, o StartOptions, as opening, brain model.Model) (*Session, error) {
 	root := as.root
 	s := &Session{
-		m: m, id: as.id, title: o.Title, wanted: o.Model, root: root, mark: as.mark, prefix: as.prefix,
+		m: m, id: as.id, title: o.Title, wanted: o.Model, root: root, chosen: as.chosen, mark: as.mark, prefix: as.prefix,
 		brain: brain, durable: durable{store: m.o.Record}, mail: make(chan func(*state)), gone: make(chan struct{}),
 	}
-	s.guard = m.o.Guard.Session(s.id, root)
+	open := m.o.Guard.Session
+	if s.chosen {
+		open = m.o.Guard.SessionIn
+	}
+	s.guard = open(s.id, root)
 	s.hooks = &tools.Hooks{Settings: func() []config.Hook { return m.o.Settings().Hooks }, Trusted: m.o.Trusted, Root: root}
 	rules, _ := m.o.Context.(tools.Denier)
 	s.tools = tools.NewRegistry(tools.Options{Permissions: m.perm, Rules: rules, Hooks: s.hooks, Log: m.o.Log,
-		Protect: tools.Protect(m.o.Workspace, root, m.o.Home), Late: s.late})
+		Protect: tools.Protect(m.o.Workspace, tools.Env{Root: root, Chosen: s.chosen}, m.o.Home), Late: s.late})
 	builtin := tools.Builtin(tools.BuiltinOptions{Workspace: m.o.Workspace, Diagnostics: m.o.Client.Diagnostics})
 	if m.o.Context != nil {
 		builtin = append(builtin, m.o.Context.Tools(s.id)...)

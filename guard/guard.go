@@ -112,13 +112,20 @@ func (g *Guard) Close(ctx context.Context) error {
 
 // Session is one session's belief map, made at the first call for id. root is
 // the directory that relative paths start from.
-func (g *Guard) Session(id, root string) *Session {
+func (g *Guard) Session(id, root string) *Session { return g.session(id, root, false) }
+
+// SessionIn is Session for one that chose root among several: its relative paths
+// are there, even where another root has the same.
+func (g *Guard) SessionIn(id, root string) *Session { return g.session(id, root, true) }
+
+func (g *Guard) session(id, root string, chosen bool) *Session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s := g.sessions[id]; s != nil {
 		return s
 	}
 	s := newSession(g, id, root)
+	s.chosen = chosen
 	g.sessions[id] = s
 	return s
 }

@@ -10,7 +10,7 @@ import (
 // SeenText is the content that the session saw of a path when it was base; ok is
 // false when it is not kept any more.
 func (s *Session) SeenText(spelled string, base workspace.Digest) (text []byte, ok bool) {
-	n, err := s.g.ws.Resolve(s.root, spelled)
+	n, err := s.resolve(spelled)
 	if err != nil {
 		return nil, false
 	}
@@ -26,7 +26,7 @@ func (s *Session) SeenText(spelled string, base workspace.Digest) (text []byte, 
 // Seen is what the session saw of a path and what is there now; ok is false when
 // it saw nothing of it, or what it saw is too large to be kept.
 func (s *Session) Seen(ctx context.Context, spelled string) (seen, now []byte, ok bool) {
-	n, err := s.g.ws.Resolve(s.root, spelled)
+	n, err := s.resolve(spelled)
 	if err != nil {
 		return nil, nil, false
 	}

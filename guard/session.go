@@ -11,9 +11,10 @@ import (
 // Session is one session's belief map and the way it writes. It is safe for
 // concurrent use; what it says about one file is ordered by that file's lock.
 type Session struct {
-	g    *Guard
-	id   string
-	root string
+	g      *Guard
+	id     string
+	root   string
+	chosen bool // root was chosen: relative paths are nowhere else
 
 	// mu guards what follows. It is held for memory only.
 	mu          sync.Mutex
@@ -174,10 +175,18 @@ func (s *Session) doubt(p workspace.Path, why string) {
 	}
 }
 
+// resolve reads a path as the session's model spells it.
+func (s *Session) resolve(spelled string) (workspace.Name, error) {
+	if s.chosen {
+		return s.g.ws.ResolveIn(s.root, spelled)
+	}
+	return s.g.ws.Resolve(s.root, spelled)
+}
+
 // Check is the guard check alone, for tools without a base: nil when nothing
 // stands against changing path.
 func (s *Session) Check(ctx context.Context, spelled string) *Result {
-	n, err := s.g.ws.Resolve(s.root, spelled)
+	n, err := s.resolve(spelled)
 	if err != nil {
 		return nil // not a path of ours: the tool's own affair
 	}

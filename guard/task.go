@@ -189,8 +189,7 @@ func refuseRepeated(list []*task) {
 // resolve reads the paths of a fresh task.
 func (t *task) resolve() {
 	c := t.changes[0]
-	ws := t.s.g.ws
-	n, err := ws.Resolve(t.s.root, c.Path)
+	n, err := t.s.resolve(c.Path)
 	if err != nil {
 		t.name.Display = c.Path
 		t.refuse(pathResult(c.Path, err))
@@ -200,7 +199,7 @@ func (t *task) resolve() {
 	switch c.Kind {
 	case ChangeEdit, ChangeWrite, ChangeDelete:
 	case ChangeMove:
-		if t.to, err = ws.Resolve(t.s.root, c.To); err != nil {
+		if t.to, err = t.s.resolve(c.To); err != nil {
 			t.refuse(pathResult(c.To, err))
 			return
 		}

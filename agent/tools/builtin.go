@@ -40,7 +40,7 @@ type files struct{ ws *workspace.Workspace }
 
 // resolve turns a spelled path into a file inside the workspace.
 func (f files) resolve(env Env, spelled string) (workspace.Name, *Result) {
-	name, err := f.ws.Resolve(env.Root, spelled)
+	name, err := env.resolve(f.ws, spelled)
 	if err != nil {
 		return name, pathFault(spelled, err)
 	}

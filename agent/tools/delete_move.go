@@ -45,7 +45,7 @@ func (t deleteFile) Changes(_ context.Context, env Env, call Call) ([]guard.Chan
 // resolveEntry accepts a link inside the workspace wherever it points to,
 // because deleting and moving act on the link itself.
 func (f files) resolveEntry(env Env, spelled string) *Result {
-	name, err := f.ws.Resolve(env.Root, spelled)
+	name, err := env.resolve(f.ws, spelled)
 	if err != nil {
 		return pathFault(spelled, err)
 	}

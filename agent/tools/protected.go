@@ -13,16 +13,17 @@ import (
 // other paths.
 type Protector func(spelled string) (forbidden, consent string)
 
-// Protect is the Protector of a session that works in root. home is $STELLA_HOME:
-// the user's own settings, trust and records. Below the workspace, .stella holds
-// hooks, tools, servers and rules that forbid, and .git holds hooks and commands
-// that git runs.
-func Protect(ws *workspace.Workspace, root, home string) Protector {
+// Protect is the Protector of a session whose paths env reads. home is
+// $STELLA_HOME: the user's own settings, trust and records. Below a folder of the
+// workspace, .stella holds hooks, tools, servers and rules that forbid, and .git
+// holds hooks and commands that git runs. What the folder itself lies in says
+// nothing: it may be a work tree under somebody's .git or .stella.
+func Protect(ws *workspace.Workspace, env Env, home string) Protector {
 	if canonical, err := ws.Resolve("", home); err == nil {
 		home = string(canonical.Path)
 	}
 	return func(spelled string) (forbidden, consent string) {
-		name, err := ws.Resolve(root, spelled)
+		name, err := env.resolve(ws, spelled)
 		if err != nil {
 			return "", "" // no path of ours: the tool's own affair
 		}
@@ -30,7 +31,11 @@ func Protect(ws *workspace.Workspace, root, home string) Protector {
 			if _, ours := workspace.Below(home, p); ours && home != "" {
 				return name.Display + " lies in stella-ls's own state directory; no session writes there", ""
 			}
-			for _, element := range strings.Split(filepath.ToSlash(p), "/") {
+			within := p
+			if rel, inside := workspace.Below(name.Root, p); inside && name.Root != "" {
+				within = rel
+			}
+			for _, element := range strings.Split(filepath.ToSlash(within), "/") {
 				switch strings.ToLower(element) {
 				case ".stella":
 					consent = name.Display + " is part of what tells stella-ls what to run here and what not to do."

@@ -62,7 +62,7 @@ func (t readFile) Need(_ context.Context, env Env, call Call) Need {
 	if decode(call.Input, &in) != nil {
 		return Need{}
 	}
-	name, err := t.ws.Resolve(env.Root, in.Path)
+	name, err := env.resolve(t.ws, in.Path)
 	if err != nil || !(secretName(name.Display) || secretName(string(name.Path))) {
 		return Need{}
 	}

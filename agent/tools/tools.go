@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stella-ls/stella-ls/guard"
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 // Effect is what a tool may do, as far as the gate must know.
@@ -127,6 +128,9 @@ type Env struct {
 	Ask     Asker
 	// Root is the directory that relative paths and commands start from.
 	Root string
+	// Chosen is true when the session was started in Root: then relative paths are
+	// there, even where another folder of the workspace has the same.
+	Chosen bool
 	// Derived is true when an earlier result of this turn was Derived. The
 	// Registry sets it for each call, from DerivedNow if that is not nil.
 	Derived    bool
@@ -139,6 +143,14 @@ func (e Env) notice(text string) {
 	if e.Notice != nil {
 		e.Notice(text)
 	}
+}
+
+// resolve reads a path as the model spells it.
+func (e Env) resolve(ws *workspace.Workspace, spelled string) (workspace.Name, error) {
+	if e.Chosen {
+		return ws.ResolveIn(e.Root, spelled)
+	}
+	return ws.Resolve(e.Root, spelled)
 }
 
 // Question is something only the human can answer.

@@ -61,7 +61,7 @@ func (w *world) session() (*session, error) {
 	var r struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := w.call("stella/session/start", map[string]any{"title": w.current}, &r); err != nil {
+	if err := w.call("stella/session/start", map[string]any{"title": w.current, "root": w.rootOf[w.current]}, &r); err != nil {
 		return nil, err
 	}
 	if r.SessionID == "" {

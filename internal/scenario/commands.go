@@ -60,7 +60,7 @@ var commands = map[string]command{
 		return nil
 	}},
 
-	"session":      {"session NAME", 1, false, func(w *world, a []string) error { w.current = a[0]; return nil }},
+	"session":      {"session NAME [ROOT]  (a new one starts in ROOT)", 1, false, chooseSession},
 	"join":         {"join", 0, false, func(w *world, _ []string) error { return w.joinRunning() }},
 	"held":         {"held NAME", 1, false, func(w *world, a []string) error { return w.held(a[0]) }},
 	"release":      {"release NAME", 1, false, release},
@@ -166,6 +166,14 @@ func (w *world) path(p string) string {
 }
 
 func (w *world) uri(s string) string { return strings.ReplaceAll(s, "%R", w.root) }
+
+func chooseSession(w *world, a []string) error {
+	w.current = a[0]
+	if len(a) > 1 {
+		w.rootOf[a[0]] = w.path(a[1])
+	}
+	return nil
+}
 
 // ErrSkip ends a scenario that needs what the server does not offer.
 var ErrSkip = errors.New("there is not")

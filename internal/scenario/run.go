@@ -92,6 +92,7 @@ type world struct {
 	proc     *fakeeditor.Process
 	runFrom  int // where the log of the present server process begins
 	sessions map[string]*session
+	rootOf   map[string]string   // where sessions start, by name
 	former   map[string]*session // those of the servers before
 	current  string
 	running  *ask
@@ -118,7 +119,7 @@ func newWorld(ctx context.Context, c Config, a *Archive, lines []line) (*world, 
 	w := &world{
 		ctx: ctx, c: c, a: a, lines: lines,
 		root: filepath.Join(dir, "w"), state: filepath.Join(dir, "state"), home: filepath.Join(dir, "home"),
-		sessions: map[string]*session{}, former: map[string]*session{}, current: "main",
+		sessions: map[string]*session{}, rootOf: map[string]string{}, former: map[string]*session{}, current: "main",
 	}
 	for _, d := range []string{w.root, w.state, w.home, filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(d, 0o700); err != nil { // a test may have put a small disk there

@@ -101,8 +101,38 @@ func (w *Workspace) Resolve(rootDir, spelled string) (Name, error) {
 	return w.name(w.decoded(filepath.Join(rootDir, rel)))
 }
 
-func (w *Workspace) resolveInSeveral(roots []root, rootDir, rel string) (Name, error) {
+// ResolveIn is Resolve for somebody who chose the directory dir: a relative path is
+// there, whatever the other roots hold. Only what begins like Display shows another
+// root's files names one of those, unless dir has a directory of that name.
+func (w *Workspace) ResolveIn(dir, spelled string) (Name, error) {
+	if filepath.IsAbs(spelled) || strings.HasPrefix(spelled, "file:") || strings.ContainsRune(spelled, 0) || spelled == "" {
+		return w.Resolve(dir, spelled)
+	}
+	rel := filepath.FromSlash(spelled)
+	if roots := *w.roots.Load(); len(roots) > 1 {
+		first, _, more := strings.Cut(filepath.Clean(rel), string(filepath.Separator))
+		if abs, there := w.shown(roots, rel); there || (abs != "" && more && !w.there(filepath.Join(dir, first))) {
+			return w.name(abs)
+		}
+	}
+	return w.name(w.decoded(filepath.Join(dir, rel)))
+}
+
+// shown reads a path as Display shows it where there are several roots: a root's
+// name, then what is in it. there says whether anything is; abs is empty when no
+// root has that name.
+func (w *Workspace) shown(roots []root, rel string) (abs string, there bool) {
 	first, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(rel)), "/")
+	for _, r := range roots {
+		if r.name == first { // names are unique
+			abs = filepath.Join(r.dir, filepath.FromSlash(rest))
+			return abs, w.there(abs)
+		}
+	}
+	return "", false
+}
+
+func (w *Workspace) resolveInSeveral(roots []root, rootDir, rel string) (Name, error) {
 	var found []string
 	var shown []string
 	add := func(r root, abs string) {
@@ -118,14 +148,9 @@ func (w *Workspace) resolveInSeveral(roots []root, rootDir, rel string) (Name, e
 		within, _ := Below(r.dir, abs)
 		shown = append(shown, r.name+"/"+filepath.ToSlash(within))
 	}
-	var named string
-	for _, r := range roots {
-		if r.name == first {
-			named = filepath.Join(r.dir, filepath.FromSlash(rest))
-			if w.there(named) {
-				return w.name(named) // exactly what Display shows
-			}
-		}
+	named, there := w.shown(roots, rel)
+	if there {
+		return w.name(named)
 	}
 	for _, r := range roots {
 		add(r, w.decoded(filepath.Join(r.dir, rel)))
@@ -135,7 +160,7 @@ func (w *Workspace) resolveInSeveral(roots []root, rootDir, rel string) (Name, e
 		return Name{}, &PathError{Op: "resolve", Path: filepath.ToSlash(rel), Err: ErrAmbiguous, Hint: "name one of " + strings.Join(shown, ", ")}
 	case len(found) == 1:
 		return w.name(found[0])
-	case named != "" && rest != "":
+	case named != "" && strings.ContainsRune(filepath.ToSlash(filepath.Clean(rel)), '/'):
 		return w.name(named)
 	case rootDir == "":
 		rootDir = roots[0].dir

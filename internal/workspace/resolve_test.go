@@ -65,6 +65,42 @@ func TestLinkThatPointsToItself(t *testing.T) {
 	}
 }
 
+// A session that chose one of several folders reads bare paths there, and what
+// Display shows everywhere.
+func TestResolveIn(t *testing.T) {
+	top := t.TempDir()
+	if d, err := filepath.EvalSymlinks(top); err == nil {
+		top = d
+	}
+	for _, f := range []string{"one/src/a.go", "two/src/a.go", "one/only.go", "two/a b.go"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(top, f)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(top, f), []byte(f), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := filepath.Join(top, "one"), filepath.Join(top, "two")
+	w := New(Options{Roots: []string{one, two}})
+	if _, err := w.Resolve(two, "src/a.go"); !errors.Is(err, ErrAmbiguous) {
+		t.Errorf("without a choice: %v", err)
+	}
+	for spelled, want := range map[string]string{
+		"src/a.go": "two/src/a.go", "./src/a.go": "two/src/a.go", "src/new.go": "two/src/new.go", "only.go": "two/only.go",
+		"a%20b.go": "two/a b.go", "one/src/a.go": "one/src/a.go", "two/src/a.go": "two/src/a.go", filepath.Join(one, "only.go"): "one/only.go",
+		"file://" + filepath.ToSlash(one) + "/only.go": "one/only.go", "one/new.go": "one/new.go", "three/new.go": "two/three/new.go", "../one/only.go": "one/only.go",
+	} {
+		if n, err := w.ResolveIn(two, spelled); err != nil || n.Display != want {
+			t.Errorf("%s is %s, %v; want %s", spelled, n.Display, err, want)
+		}
+	}
+	for _, bad := range []string{"", "a\x00b"} {
+		if _, err := w.ResolveIn(two, bad); !errors.Is(err, ErrBadPath) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
 // One file under many spellings on a volume that folds case, such as macOS's and
 // Windows's, or exFAT. Elsewhere STELLA_TEST_FOLDING_DIR names a directory on one.
 func TestFoldingVolume(t *testing.T) {
