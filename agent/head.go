@@ -73,8 +73,8 @@ func (m *Manager) line(ctx context.Context, file string) string {
 func (t *turn) tellStale(since string) {
 	stale := t.s.guard.Stale(t.ctx)
 	was := t.s.head
-	if len(stale) > 0 || was == "" {
-		t.s.head = t.s.m.head(t.ctx, t.s.root)
+	if len(stale) > 0 || !t.s.headSeen { // outside git too it is looked up once, not at every step
+		t.s.head, t.s.headSeen = t.s.m.head(t.ctx, t.s.root), true
 	}
 	if len(stale) == 0 {
 		return

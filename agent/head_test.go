@@ -32,3 +32,26 @@ func TestBranchSwitchIsOneNotice(t *testing.T) {
 		t.Errorf("notices: %q", b.client.notices())
 	}
 }
+
+// Outside git nothing is looked up again at every step; a change of a file is a
+// reason to look.
+func TestHeadIsLookedUpOnce(t *testing.T) {
+	b := newBench(t)
+	b.write("a.txt", "a\n")
+	b.brain.play(do(call("read_file", map[string]any{"path": "a.txt"})),
+		func(ctx context.Context, r model.Request, on func(model.Event)) (model.Response, error) {
+			b.write(".git/HEAD", "ref: refs/heads/main\n")
+			return do(call("list_files", map[string]any{}))(ctx, r, on)
+		},
+		func(ctx context.Context, r model.Request, on func(model.Event)) (model.Response, error) {
+			if h := b.m.all()[0].head; h != "" {
+				t.Errorf("looked again: %q", h)
+			}
+			b.write("a.txt", "b\n")
+			return do(call("list_files", map[string]any{}))(ctx, r, on)
+		}, say("ok"))
+	b.prompt("go")
+	if h := b.m.all()[0].head; h != "main" {
+		t.Errorf("head %q", h)
+	}
+}

@@ -40,6 +40,7 @@ type Session struct {
 	durable     durable
 	interrupted resumePoint // of a session from the record
 	head        string      // what git had checked out when it was last looked at; the turn's
+	headSeen    bool        // it was looked at; the turn's
 	// early are notices from before the first turn.
 	early []string
 	met   bool // a turn has waited for the MCP servers to start; the turn's

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,6 +131,41 @@ func TestWithoutSecondNames(t *testing.T) {
 		b.want("n.go", "new\n")
 		if !b.stored("n.go", theirs) {
 			t.Error("what was written to the reserved file is lost")
+		}
+	})
+	// The store fails: what was done is said to be done, and nothing is lost.
+	t.Run("reservation written to, no store", func(t *testing.T) {
+		for _, move := range []bool{false, true} {
+			b, w := newBench(t), newWriter(t)
+			var told []string
+			b.opt.Tell = func(s string) { told = append(told, s) }
+			b.write("old.go", "new\n")
+			b.hook = func(p string) {
+				switch p {
+				case "reserved":
+					w.do("open", b.path("n.go"), "")
+				case "placed":
+					w.do("write", b.path("n.go"), theirs)
+					b.store.dir = filepath.Join(b.write("file", ""), "no-directory")
+				}
+			}
+			var err error
+			if move {
+				_, err = b.Move(bg, Request{Path: b.path("old.go"), To: b.path("n.go"), Expect: digest("new\n")})
+			} else {
+				_, err = b.Create(bg, Request{Path: b.path("n.go"), Candidate: []byte("new\n")})
+			}
+			if err != nil {
+				t.Errorf("move %v: %v", move, err)
+			}
+			b.want("n.go", "new\n")
+			kept, _ := filepath.Glob(b.path("n.go.kept-*"))
+			if len(kept) != 1 || len(told) != 1 || !strings.Contains(told[0], filepath.Base(kept[0])) {
+				t.Fatalf("kept %v, told %q", kept, told)
+			}
+			if raw, err := os.ReadFile(kept[0]); err != nil || string(raw) != theirs {
+				t.Errorf("kept %q, %v", raw, err)
+			}
 		}
 	})
 	t.Run("crash", func(t *testing.T) {
