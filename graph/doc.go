@@ -9,6 +9,10 @@
 //	                                        occurrences,   the digest of the text)
 //	                                        scopes, imports)
 //
+// An open buffer keeps its tree: a change is parsed incrementally, the facts of the
+// top-level pieces that it touches are made again, types included, and those of all
+// others are moved (extract.Worker.Again).
+//
 // A file's facts depend on nothing but its own bytes, so they are cached by
 // content and shared by all worktrees. Everything that involves two files (what
 // an import points at, which definition a name means) is worked out when it is

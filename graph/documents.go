@@ -41,13 +41,12 @@ type doc struct {
 	lang *lang.Language
 	seq  atomic.Int64 // grows when the buffer changes
 
-	mu    sync.Mutex // guards what follows
-	seen  int64      // seq that cur is of
-	cur   *view
-	tree  *sitter.Tree
-	caps  []sitter.Capture
-	hash  *nameHashes
-	whole bool // the captures are complete
+	mu   sync.Mutex // guards what follows
+	seen int64      // seq that cur is of
+	cur  *view
+	tree *sitter.Tree
+	last *extract.Open // the facts of tree
+	hash *nameHashes
 }
 
 type nameHashes struct {
@@ -233,7 +232,7 @@ func (d *doc) parse(text []byte) (*facts.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.tree == nil || d.cur == nil || !d.whole {
+	if d.tree == nil || d.cur == nil {
 		return d.parseWhole(ctx, u, text)
 	}
 	return d.parseAgain(ctx, u, text)
@@ -250,30 +249,36 @@ func (d *doc) parseWhole(ctx context.Context, u *extract.Unit, text []byte) (*fa
 	if err != nil {
 		return nil, err
 	}
-	d.caps, d.whole = d.ds.worker.Captures(u, tree, 0, 1<<32-1)
-	f := d.ds.worker.Build(ctx, u, text, d.caps, tree, d.whole)
+	d.build(ctx, u, text, tree)
 	d.keep(tree)
-	return f, nil
+	return d.last.File, nil
 }
 
-// parseAgain parses what changed, runs the queries over the top-level pieces
-// that it touches, and keeps all other captures, moved.
+// build makes all facts of a tree.
+func (d *doc) build(ctx context.Context, u *extract.Unit, text []byte, tree *sitter.Tree) {
+	caps, complete := d.ds.worker.Captures(u, tree)
+	d.last = extract.NewOpen(d.ds.worker.Build(ctx, u, text, caps, tree, complete))
+}
+
+// parseAgain parses what changed, and makes the facts of the top-level pieces that
+// it touches; all others are kept, moved.
 func (d *doc) parseAgain(ctx context.Context, u *extract.Unit, text []byte) (*facts.File, error) {
-	e := editBetween(d.cur.text, text, d.cur.Lines)
+	e := editBetween(d.cur.text, text)
 	d.tree.Edit(e)
 	tree, err := d.ds.worker.Parse(ctx, d.lang, text, d.tree)
 	if err != nil {
 		d.drop()
 		return nil, err
 	}
-	lo, hi := e.Start, e.NewEnd
+	changed := sitter.Span{Start: e.Start, End: e.NewEnd}
 	if r, ok := d.tree.Changed(tree); ok {
-		lo, hi = min(lo, r.Start), max(hi, min(r.End, uint32(len(text))))
+		changed.Start, changed.End = min(changed.Start, r.Start), max(changed.End, min(r.End, uint32(len(text))))
 	}
-	d.caps, d.whole = splice(d.ds.worker, u, tree, d.caps, e, lo, hi)
-	f := d.ds.worker.Build(ctx, u, text, d.caps, tree, d.whole)
+	if !d.ds.worker.Again(ctx, u, text, tree, d.last, e, changed) {
+		d.build(ctx, u, text, tree)
+	}
 	d.keep(tree)
-	return f, nil
+	return d.last.File, nil
 }
 
 // keep makes tree the document's, and lets go of the least recently used one
@@ -295,7 +300,7 @@ func (d *doc) keep(tree *sitter.Tree) {
 		oldest := ds.recent[0]
 		ds.recent = ds.recent[1:]
 		oldest.tree.Close()
-		oldest.tree, oldest.caps = nil, nil
+		oldest.tree, oldest.last = nil, nil
 	}
 }
 
@@ -305,7 +310,7 @@ func (d *doc) drop() {
 		return
 	}
 	d.tree.Close()
-	d.tree, d.caps = nil, nil
+	d.tree, d.last = nil, nil
 	list := d.ds.recent[:0]
 	for _, o := range d.ds.recent {
 		if o != d {

@@ -3,11 +3,9 @@ package graph
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
@@ -63,95 +61,6 @@ func TestUnsavedNewFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAnswer(t, g, OpDefinitions, "lone", "script:1 function lone name")
-}
-
-var editTexts = map[string]string{
-	"a.py": "import os\n\n@deco\nclass A(B):\n    def m(self, x):\n        self.y = x\n        return self.m(1)\n\ndef f(a, b=2):\n    c = A()\n    return c.m(a) + b\n\n# note\nLIMIT = f(1)\n",
-	"a.ts": "import { x } from './x';\n/** doc */\nexport class A<T> extends B {\n  m(a: T): A<T> { return this.m(a); }\n}\nexport const f = (n: number) => { const z = new A(); return z.m(n); };\nfunction g() { return f(x); }\n",
-	"a.rs": "use a::{b, c::*};\n#[derive(Debug)]\npub struct S { x: u8 }\n#[path = \"o.rs\"]\nmod o;\nimpl S { fn m(&self) -> u8 { self.x + h(b) } }\nfn h(v: u8) -> u8 { let w = v; println!(\"{}\", w); w }\n",
-	"a.go": "package a\n\nimport \"fmt\"\n\ntype S struct{ n int }\n\nfunc (s *S) M() int { fmt.Println(s.n); return s.n }\n\nfunc f() { x := &S{}; x.M() }\n",
-	"a.js": "const { a } = require('./a');\nclass C { #p = 1; constructor() { this.q = a(); } get() { return this.q; } }\nmodule.exports = { C, d() { return new C().get(); } };\n",
-}
-
-// Whatever is typed, the facts of the incremental way are those of a fresh parse.
-func TestIncrementalEqualsFresh(t *testing.T) {
-	for name, text := range editTexts {
-		// Short texts are near every change as a whole; long ones have parts
-		// whose captures are kept and moved.
-		for _, repeat := range []int{3, 16} {
-			t.Run(fmt.Sprintf("%s/%d", name, repeat), func(t *testing.T) { incrementalEqualsFresh(t, name, text, repeat) })
-		}
-	}
-}
-
-func incrementalEqualsFresh(t *testing.T, name, text string, repeat int) {
-	dir := tree(t, map[string]string{name: text})
-	ws := workspace.New(workspace.Options{Roots: []string{dir}})
-	g := indexed(t, Options{Workspace: ws, NoWatch: true})
-	uri, p := "file://"+filepath.Join(dir, name), filepath.Join(dir, name)
-	if err := ws.DidOpen(uri, "", 1, strings.Repeat(text, repeat)); err != nil {
-		t.Fatal(err)
-	}
-	rng := rand.New(rand.NewPCG(7, uint64(len(name))))
-	pieces := []string{"x", "(", ")", "{", "}", "\n", " ", "def q():\n    pass\n", "\"", "'", "fn z() {}\n", "export ", ".", ",", "é😀", "/*", "*/", "#", "class Q:\n", "//", ";"}
-	compared := 0
-	for i := range 200 / (1 + repeat/4) {
-		b, _ := ws.Document(workspace.Path(p))
-		at, n := rng.IntN(len(b.Text)+1), 0
-		if rng.IntN(3) == 0 {
-			n = min(rng.IntN(12), len(b.Text)-at)
-		}
-		r := workspace.Range{Start: workspace.PositionAt(b.Text, at, workspace.UTF16), End: workspace.PositionAt(b.Text, at+n, workspace.UTF16)}
-		piece := pieces[rng.IntN(len(pieces))]
-		if rng.IntN(4) == 0 {
-			piece = ""
-		}
-		if err := ws.DidChange(uri, int32(2*i+2), []workspace.ContentChange{{Range: &r, Text: piece}}); err != nil {
-			t.Fatal(err)
-		}
-		clean := compareFacts(t, g, p, i)
-		if clean {
-			compared++
-		} else { // taken back: from a broken tree to a whole one
-			if err := ws.DidChange(uri, int32(2*i+3), []workspace.ContentChange{{Text: b.Text}}); err != nil {
-				t.Fatal(err)
-			}
-			if !compareFacts(t, g, p, i) {
-				t.Fatalf("step %d: the text that was whole before has errors", i)
-			}
-		}
-	}
-	if compared < 8 {
-		t.Errorf("only %d edits left the text whole", compared)
-	}
-}
-
-// compareFacts reports whether the text has no errors, and so was compared.
-func compareFacts(t *testing.T, g *Graph, p string, step int) bool {
-	t.Helper()
-	v := g.view(p)
-	fresh, err := g.workers.extract(context.Background(), v.lang, v.text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := facts.Describe(v.File), facts.Describe(fresh)
-	clean := len(fresh.Errors) == 0
-	if got == want {
-		return clean
-	}
-	// Tree-sitter may recover from an error in another way when it parses only
-	// what changed; only trees without errors must agree.
-	if !clean {
-		return false
-	}
-	gl, wl := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(gl), len(wl)) {
-		if gl[i] != wl[i] {
-			t.Fatalf("step %d: incremental %q, fresh %q, in\n%s", step, gl[i], wl[i], v.text)
-		}
-	}
-	t.Fatalf("step %d: %d lines, fresh %d, in\n%s", step, len(gl), len(wl), v.text)
-	return false
 }
 
 // Every facts blob of real text survives packing.

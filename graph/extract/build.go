@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"encoding/binary"
+
 	"github.com/stella-ls/stella-ls/graph/facts"
 	"github.com/stella-ls/stella-ls/graph/internal/sitter"
 	"github.com/stella-ls/stella-ls/graph/lang"
@@ -51,8 +53,6 @@ type builder struct {
 	comments []comment
 	later    []sitter.Capture // matches that add to definitions, or import
 	imports  importSet
-	lines    []uint32
-	ascii    bool
 	names    map[string]uint32
 }
 
@@ -65,22 +65,38 @@ func (b *builder) reset(u *Unit, text []byte) {
 	clear(b.defAt)
 	clear(b.names)
 	b.imports.reset()
-	b.lines, b.ascii = lines(text)
 }
 
 // lines finds where lines start ("\n", "\r\n" and "\r" end one), and whether the
 // text is ASCII.
 func lines(text []byte) ([]uint32, bool) {
-	out := make([]uint32, 1, 1+len(text)/32)
-	ascii := true
-	for i, c := range text {
-		if c == '\n' || (c == '\r' && (i+1 == len(text) || text[i+1] != '\n')) {
+	out := appendLines(make([]uint32, 1, 1+len(text)/32), text, 0, len(text))
+	return out, ascii(text)
+}
+
+// appendLines adds the starts of the lines that the bytes from from to to end.
+func appendLines(out []uint32, text []byte, from, to int) []uint32 {
+	for i := from; i < to; i++ {
+		if c := text[i]; c == '\n' || (c == '\r' && (i+1 == len(text) || text[i+1] != '\n')) {
 			out = append(out, uint32(i+1))
-		} else if c >= 0x80 {
-			ascii = false
 		}
 	}
-	return out, ascii
+	return out
+}
+
+func ascii(text []byte) bool {
+	for len(text) >= 8 {
+		if binary.LittleEndian.Uint64(text)&0x8080808080808080 != 0 {
+			return false
+		}
+		text = text[8:]
+	}
+	for _, c := range text {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *builder) str(s facts.Span) string { return string(b.text[s.Start:s.End]) }
@@ -99,10 +115,10 @@ func (b *builder) add(captures []sitter.Capture) {
 	}
 }
 
-// finish links everything and returns the facts.
-func (b *builder) finish() *facts.File {
+// finish links everything and returns the facts of [from, to).
+func (b *builder) finish(from, to uint32) *facts.File {
 	b.attributes()
-	f := &facts.File{Size: uint32(len(b.text)), Lines: b.lines, ASCII: b.ascii}
+	f := &facts.File{Size: uint32(len(b.text))}
 	b.numberScopes(f)
 	b.imports.finish(b, f)
 	b.sortDefs(f)
@@ -111,7 +127,7 @@ func (b *builder) finish() *facts.File {
 	b.docs(f)
 	b.rebind(f)
 	if b.u.Fix != nil {
-		b.u.Fix(b.text, f)
+		b.u.Fix(b.text, from, to, f)
 	}
 	return f
 }

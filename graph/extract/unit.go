@@ -118,6 +118,7 @@ type Unit struct {
 	query   *sitter.Query
 	actions []action // by capture number
 	recv    []lang.RecvMode
+	quiet   []bool // by symbol: comments and attributes, which belong to what follows
 }
 
 // NewUnit compiles a language's queries. They are part of the program, so an
@@ -147,7 +148,9 @@ func NewUnit(l *lang.Language) (*Unit, error) {
 		u.actions[i] = a
 	}
 	for i := 0; u.Grammar.SymbolName(uint16(i)) != "ERROR" || i == 0; i++ {
-		u.recv = append(u.recv, l.Recv[u.Grammar.SymbolName(uint16(i))])
+		name := u.Grammar.SymbolName(uint16(i))
+		u.recv = append(u.recv, l.Recv[name])
+		u.quiet = append(u.quiet, strings.HasSuffix(name, "comment") || name == "attribute_item")
 	}
 	return u, nil
 }

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
@@ -62,7 +63,9 @@ func (w *Worker) File(ctx context.Context, l *lang.Language, text []byte) (*fact
 	if tree.HasError() {
 		captures = append([]sitter.Capture(nil), captures...) // the cursor is used again
 	}
-	return w.Build(ctx, u, text, captures, tree, complete), nil
+	f := w.Build(ctx, u, text, captures, tree, complete)
+	f.Pieces = nil
+	return f, nil
 }
 
 // Parse parses a text; the caller closes the tree.
@@ -78,32 +81,45 @@ func (w *Worker) Parse(ctx context.Context, l *lang.Language, text []byte, old *
 	return p.Parse(ctx, text, old)
 }
 
-// Captures runs the language's query over [from, to) of a tree. The result is a copy.
-func (w *Worker) Captures(u *Unit, tree *sitter.Tree, from, to uint32) ([]sitter.Capture, bool) {
-	c, complete := w.cursor.Run(u.query, tree, from, to)
+// Captures runs the language's query over a tree. The result is a copy.
+func (w *Worker) Captures(u *Unit, tree *sitter.Tree) ([]sitter.Capture, bool) {
+	c, complete := w.cursor.RunAll(u.query, tree)
 	return append([]sitter.Capture(nil), c...), complete
 }
 
 // Build makes facts of the captures of a tree.
 func (w *Worker) Build(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, complete bool) *facts.File {
-	var errors []sitter.Node
-	if tree.HasError() {
-		errors = tree.Errors(resyncErrors)
-		captures = w.resync(ctx, u, text, captures, errors)
-	}
-	w.b.reset(u, text)
-	w.b.add(captures)
-	f := w.b.finish()
-	if u.Infer != nil {
-		u.Infer(w.cursor.Flatten(u.Grammar, tree, text), f)
-	}
-	for _, e := range errors[:min(len(errors), facts.MaxErrors)] {
-		f.Errors = append(f.Errors, facts.Span{Start: e.Start, End: e.End})
-	}
+	f := w.part(ctx, u, text, captures, tree, sitter.Span{End: math.MaxUint32})
+	f.Lines, f.ASCII = lines(text)
+	errorsOf(tree, f)
 	if !complete {
 		f.Notes = append(f.Notes, "too complex: some names were left out")
 	}
 	return f
+}
+
+// part makes facts of the captures of those of the root's children that lie within
+// in: all but the lines, the places of errors, and notes.
+func (w *Worker) part(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, in sitter.Span) *facts.File {
+	if tree.HasError() {
+		captures = w.resync(ctx, u, text, captures, tree.ErrorsIn(in.Start, in.End, resyncErrors))
+	}
+	w.b.reset(u, text)
+	w.b.add(captures)
+	f := w.b.finish(in.Start, min(in.End, uint32(len(text))))
+	if u.Infer != nil {
+		u.Infer(w.cursor.Flatten(u.Grammar, tree, text, in.Start, in.End), f)
+	}
+	return f
+}
+
+func errorsOf(tree *sitter.Tree, f *facts.File) {
+	if !tree.HasError() {
+		return
+	}
+	for _, e := range tree.Errors(facts.MaxErrors) {
+		f.Errors = append(f.Errors, facts.Span{Start: e.Start, End: e.End})
+	}
 }
 
 // segments extracts part by part, for languages whose texts are not one tree.
@@ -152,7 +168,8 @@ func (w *Worker) segments(ctx context.Context, u *Unit, text []byte) (*facts.Fil
 			w.b.header(s)
 		}
 	}
-	f := w.b.finish()
+	f := w.b.finish(0, uint32(len(text)))
+	f.Lines, f.ASCII = lines(text)
 	f.Errors = errors
 	return f, nil
 }

@@ -152,7 +152,7 @@ func (w *writer) exprs(v []Expr) {
 		w.byte(byte(x.Op))
 		w.byte(x.N)
 		w.i(x.Occ)
-		if x.Op.raw() {
+		if x.Op.Raw() {
 			w.i(x.A)
 			w.i(x.B)
 			continue
@@ -362,7 +362,7 @@ func (r *reader) exprs(f *File) {
 	f.Exprs = make([]Expr, r.count(5))
 	for i := range f.Exprs {
 		x := Expr{Op: ExprOp(r.byte()), N: r.byte(), Occ: r.i()}
-		if x.Op.raw() {
+		if x.Op.Raw() {
 			x.A, x.B = r.i(), r.i()
 		} else {
 			x.A, x.B = int32(i)-r.i(), int32(i)-r.i()

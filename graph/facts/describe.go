@@ -97,7 +97,7 @@ func (f *File) expr(i int32, depth int) string {
 		return f.Name(x.Occ)
 	case x.Op == XValue:
 		return "value " + f.Name(x.Occ)
-	case x.Op.raw():
+	case x.Op.Raw():
 		return opNames[x.Op]
 	}
 	s := opNames[x.Op]

@@ -42,8 +42,8 @@ const (
 	exprOps
 )
 
-// raw reports whether A and B are no expressions.
-func (o ExprOp) raw() bool { return o == XObject || o == XSelf || o == XText }
+// Raw reports whether A and B are no expressions.
+func (o ExprOp) Raw() bool { return o == XObject || o == XSelf || o == XText }
 
 // validExprs checks every index, so that no later code has to.
 func (f *File) validExprs() bool {

@@ -16,7 +16,8 @@ const None int32 = -1
 //	1: first form
 //	2: Python types in strings, arguments of generic types are uses
 //	3: expressions, from which types are worked out
-const Version = 3
+//	4: an assertion at the top level of Python says nothing of the types after it
+const Version = 4
 
 // Kind is what a definition defines.
 type Kind uint8
@@ -275,6 +276,16 @@ type File struct {
 	Occs    []Occ    // by Start
 	Imports []Import // by Start
 	Exprs   []Expr   // operands before what uses them
+	// Pieces are where the expressions of each top-level piece of the text begin,
+	// by Start. They are for open documents and not packed.
+	Pieces []Piece
+}
+
+// Piece is a top-level piece of the text that begins at byte Start, with the index
+// of its first expression.
+type Piece struct {
+	Start uint32
+	Expr  int32
 }
 
 // MaxErrors bounds File.Errors.

@@ -1,8 +1,11 @@
 // Package infer helps languages to write down, for one file, what is known of
 // the types in it: facts.Expr for definitions and for the receivers of members.
 //
-// A language walks the flat tree once (see syntax) and calls Define, Receive and
-// Both. Nothing is resolved here: an expression says "what calling the value of
+// A language walks the flat tree once (see syntax and Each) and calls Define,
+// Receive and Both. What it says of a node depends on nothing outside of the
+// top-level piece that the node is in, a child of the root, and each piece has its
+// expressions in a row: so those of one piece can be worked out again alone.
+// Nothing is resolved here: an expression says "what calling the value of
 // this name gives", and package graph works out what that is when it is asked.
 package infer
 
@@ -46,6 +49,17 @@ func New(t *syntax.Tree, f *facts.File) *Builder {
 		all[i] = unset
 	}
 	return &Builder{Tree: t, F: f, value: all[:len(t.Nodes)], context: all[len(t.Nodes):]}
+}
+
+// Each calls visit for every node, parents before children, and notes where the
+// expressions of each top-level piece begin.
+func (b *Builder) Each(visit func(n int32)) {
+	for n := int32(0); int(n) < len(b.Nodes); n++ {
+		if b.Nodes[n].Parent == 0 {
+			b.F.Pieces = append(b.F.Pieces, facts.Piece{Start: b.Nodes[n].Start, Expr: int32(len(b.F.Exprs))})
+		}
+		visit(n)
+	}
 }
 
 // Memo is make(n), worked out once for a node; None within itself and below a

@@ -65,8 +65,9 @@ type Language struct {
 	Header func(text []byte) (Header, bool)
 	// ImportTree decodes the argument of a use declaration at offset at.
 	ImportTree func(text []byte, start, end uint32) []facts.Import
-	// Fix adds what queries cannot say.
-	Fix func(text []byte, f *facts.File)
+	// Fix adds what queries cannot say to the facts of [from, to) of a text, which
+	// are top-level pieces of it.
+	Fix func(text []byte, from, to uint32, f *facts.File)
 	// Infer writes down what is known of types (see package infer); nil: nothing
 	// beyond what the queries capture.
 	Infer func(t *syntax.Tree, f *facts.File)

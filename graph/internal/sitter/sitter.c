@@ -43,16 +43,18 @@ bool st_run(TSQueryCursor *c, const TSQuery *q, const TSTree *t, uint32_t from, 
 bool st_has_error(const TSTree *t) { return ts_node_has_error(ts_tree_root_node(t)); }
 
 // st_errors lists error and missing nodes in document order, not descending
-// into subtrees without errors. kind is 1 for an error, 2 for a missing token.
-uint32_t st_errors(const TSTree *t, st_node *out, uint32_t max) {
+// into subtrees without errors, of the root's children within [from, to), or of
+// the root itself. kind is 1 for an error, 2 for a missing token.
+uint32_t st_errors(const TSTree *t, uint32_t from, uint32_t to, st_node *out, uint32_t max) {
   TSNode root = ts_tree_root_node(t);
   if (!ts_node_has_error(root)) return 0;
   TSTreeCursor c = ts_tree_cursor_new(root);
-  uint32_t n = 0;
+  uint32_t n = 0, depth = 0;
   for (;;) {
     TSNode node = ts_tree_cursor_current_node(&c);
+    bool skip = depth == 1 && (ts_node_start_byte(node) < from || ts_node_end_byte(node) > to);
     bool error = ts_node_is_error(node), missing = ts_node_is_missing(node);
-    if (error || missing) {
+    if (!skip && (error || missing)) {
       if (n < max) {
         st_node *o = &out[n];
         o->start = ts_node_start_byte(node);
@@ -63,31 +65,16 @@ uint32_t st_errors(const TSTree *t, st_node *out, uint32_t max) {
       }
       if (++n >= max) break;
     }
-    if (!error && ts_node_has_error(node) && ts_tree_cursor_goto_first_child(&c)) continue;
+    if (!skip && !error && ts_node_has_error(node) && ts_tree_cursor_goto_first_child(&c)) {
+      depth++;
+      continue;
+    }
     bool done = false;
     while (!ts_tree_cursor_goto_next_sibling(&c)) {
       if (!ts_tree_cursor_goto_parent(&c)) { done = true; break; }
+      depth--;
     }
     if (done) break;
-  }
-  ts_tree_cursor_delete(&c);
-  return n;
-}
-
-// st_children lists the root's children that touch [from, to).
-uint32_t st_children(const TSTree *t, uint32_t from, uint32_t to, st_node *out, uint32_t max) {
-  TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
-  uint32_t n = 0;
-  if (ts_tree_cursor_goto_first_child_for_byte(&c, from) >= 0) {
-    do {
-      TSNode node = ts_tree_cursor_current_node(&c);
-      if (ts_node_start_byte(node) > to || n >= max) break;
-      out[n].start = ts_node_start_byte(node);
-      out[n].end = ts_node_end_byte(node);
-      out[n].symbol = ts_node_symbol(node);
-      out[n].named = ts_node_is_named(node);
-      n++;
-    } while (ts_tree_cursor_goto_next_sibling(&c));
   }
   ts_tree_cursor_delete(&c);
   return n;
@@ -147,6 +134,38 @@ bool st_changed(const TSTree *a, const TSTree *b, uint32_t *from, uint32_t *to) 
   return differ;
 }
 
+// st_region widens [lo, hi] to whole groups of the root's children, and by the
+// group after it. A group is what is quiet (comments, attributes, tokens without
+// a name), then one child that is not; it reaches from the end of the group before.
+// It returns false when the root is no list of groups.
+bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t *lo, uint32_t *hi) {
+  TSNode root = ts_tree_root_node(t);
+  if (ts_node_is_error(root)) return false;
+  TSTreeCursor c = ts_tree_cursor_new(root);
+  uint32_t from = 0, to = UINT32_MAX, start = 0;
+  bool in = false, over = false;
+  bool more = ts_tree_cursor_goto_first_child(&c);
+  for (; more && !over; more = ts_tree_cursor_goto_next_sibling(&c)) {
+    TSNode node = ts_tree_cursor_current_node(&c);
+    uint16_t symbol = ts_node_symbol(node);
+    if (!ts_node_is_named(node) || (symbol < symbols && quiet[symbol])) continue;
+    uint32_t end = ts_node_end_byte(node);
+    if (!in && end >= *lo) {
+      in = true;
+      from = start;
+    }
+    if (in && start > *hi) {
+      to = end;
+      over = true;
+    }
+    start = end;
+  }
+  ts_tree_cursor_delete(&c);
+  *lo = in ? from : start;
+  *hi = to;
+  return true;
+}
+
 // st_path lists the nodes around a byte, outermost first.
 uint32_t st_path(const TSTree *t, uint32_t at, st_node *out, uint32_t max) {
   TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
@@ -192,9 +211,10 @@ uint32_t st_multiline(const TSTree *t, const char *text, st_node *out, uint32_t 
   return n;
 }
 
-// st_flatten lists all named nodes, parents before children, in one crossing from
-// Go to C. It returns false when memory ran out.
-bool st_flatten(const TSTree *t, st_flat_buffer *out) {
+// st_flatten lists the root and all named nodes in those of its children that lie
+// within [from, to), parents before children, in one crossing from Go to C. It
+// returns false when memory ran out.
+bool st_flatten(const TSTree *t, uint32_t from, uint32_t to, st_flat_buffer *out) {
   TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(t));
   out->len = 0;
   int32_t parent = -1;
@@ -202,6 +222,10 @@ bool st_flatten(const TSTree *t, st_flat_buffer *out) {
   for (;;) {
     TSNode node = ts_tree_cursor_current_node(&c);
     bool named = ts_node_is_named(node), down = false;
+    if (named && parent == 0 && (from || to != UINT32_MAX)) {
+      if (ts_node_start_byte(node) >= to) break;
+      named = ts_node_start_byte(node) >= from && ts_node_end_byte(node) <= to;
+    }
     if (named) {
       if (out->len == out->cap) {
         size_t cap = out->cap ? out->cap * 2 : 4096;
@@ -230,6 +254,7 @@ bool st_flatten(const TSTree *t, st_flat_buffer *out) {
     }
     if (done) break;
   }
+  if (out->len > 0) out->v[0].next = (int32_t)out->len;
   ts_tree_cursor_delete(&c);
   return ok;
 }

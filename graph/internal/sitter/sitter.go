@@ -230,15 +230,28 @@ func nodes(n int, fill func(out *C.st_node, max C.uint32_t) C.uint32_t) []Node {
 }
 
 // Errors lists at most limit places that did not parse, in order.
-func (t *Tree) Errors(limit int) []Node {
-	return nodes(limit, func(o *C.st_node, m C.uint32_t) C.uint32_t { return C.st_errors(t.ptr, o, m) })
+func (t *Tree) Errors(limit int) []Node { return t.ErrorsIn(0, math.MaxUint32, limit) }
+
+// ErrorsIn is Errors of the root's children that lie within [from, to).
+func (t *Tree) ErrorsIn(from, to uint32, limit int) []Node {
+	return nodes(limit, func(o *C.st_node, m C.uint32_t) C.uint32_t {
+		return C.st_errors(t.ptr, C.uint32_t(from), C.uint32_t(to), o, m)
+	})
 }
 
-// Children lists the root's children that touch [from, to), at most limit.
-func (t *Tree) Children(from, to uint32, limit int) []Node {
-	return nodes(limit, func(o *C.st_node, m C.uint32_t) C.uint32_t {
-		return C.st_children(t.ptr, C.uint32_t(from), C.uint32_t(to), o, m)
-	})
+// Region widens [lo, hi] to whole groups of the root's children, and by the group
+// after them: a group is quiet nodes, by symbol, and such without a name, then one
+// other node. It reaches from the end of the group before it to its own end; the
+// first one begins at 0, the last ends at the text's end. ok is false when the root
+// itself did not parse.
+func (t *Tree) Region(lo, hi uint32, quiet []bool) (s Span, ok bool) {
+	l, h := C.uint32_t(lo), C.uint32_t(hi)
+	var q *C.uint8_t
+	if len(quiet) > 0 {
+		q = (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(quiet)))
+	}
+	ok = bool(C.st_region(t.ptr, q, C.uint32_t(len(quiet)), &l, &h))
+	return Span{uint32(l), min(uint32(h), t.size)}, ok
 }
 
 // Path lists the nodes around a byte, outermost first, at most limit.
@@ -353,12 +366,13 @@ func (c *Cursor) Run(q *Query, t *Tree, from, to uint32) (captures []Capture, co
 // RunAll is Run over the whole tree.
 func (c *Cursor) RunAll(q *Query, t *Tree) ([]Capture, bool) { return c.Run(q, t, 0, math.MaxUint32) }
 
-// Flatten copies the tree of text into a flat one. Its nodes are valid until the
-// next Flatten or Close.
-func (c *Cursor) Flatten(l *Language, t *Tree, text []byte) *syntax.Tree {
+// Flatten copies the tree of text into a flat one: the root, and those of its
+// children that lie within [from, to) with all that is in them. The nodes are valid
+// until the next Flatten or Close.
+func (c *Cursor) Flatten(l *Language, t *Tree, text []byte, from, to uint32) *syntax.Tree {
 	l.once.Do(l.load)
 	out := &syntax.Tree{Text: text, Kinds: l.names, Fields: l.fields}
-	if C.st_flatten(t.ptr, c.flat) && c.flat.len > 0 {
+	if C.st_flatten(t.ptr, C.uint32_t(from), C.uint32_t(to), c.flat) && c.flat.len > 0 {
 		out.Nodes = unsafe.Slice((*syntax.Node)(unsafe.Pointer(c.flat.v)), int(c.flat.len))
 	}
 	return out

@@ -3,6 +3,7 @@ package sitter
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -112,8 +113,8 @@ func TestIncrementalEditFindsTheChange(t *testing.T) {
 	tree.Close()
 	clone := next.Clone()
 	next.Close()
-	if got := clone.Children(0, 100, 10); len(got) != 2 || got[1].End != 21 {
-		t.Errorf("children %v", got)
+	if got, ok := clone.Region(13, 16, nil); !ok || got != (Span{9, 22}) {
+		t.Errorf("region %v %v", got, ok)
 	}
 	clone.Close()
 	if Live.Trees.Load() != 0 {
@@ -127,7 +128,7 @@ func TestFlatten(t *testing.T) {
 	defer tree.Close()
 	c := NewCursor()
 	defer c.Close()
-	f := c.Flatten(l, tree, text)
+	f := c.Flatten(l, tree, text, 0, math.MaxUint32)
 	var got []string
 	for i := range f.Nodes {
 		if f.Kind(int32(i)) == "call_expression" {
@@ -143,5 +144,49 @@ func TestFlatten(t *testing.T) {
 	}
 	if n := f.Nodes[0]; n.Parent != -1 || int(n.Next) != len(f.Nodes) || n.End != uint32(len(text)) {
 		t.Errorf("root %+v of %d", n, len(f.Nodes))
+	}
+}
+
+// A region is whole groups, comments with what follows them, and the group after;
+// the flat tree and the errors of a region are those of its groups alone.
+func TestRegion(t *testing.T) {
+	text := "fn a() {}\n// b's\nfn b() {}\n\nfn c() {}\nfn d( {}\n// end\n"
+	l, _, tree := parse(t, text)
+	defer tree.Close()
+	var quiet []bool
+	for i := range uint16(400) {
+		quiet = append(quiet, l.SymbolName(i) == "line_comment")
+	}
+	for _, c := range []struct {
+		at   string
+		want string
+	}{
+		{"a()", "fn a() {}\n// b's\nfn b() {}"},
+		{"b's", "\n// b's\nfn b() {}\n\nfn c() {}"},
+		{"\nfn c", "\n// b's\nfn b() {}\n\nfn c() {}\nfn d( {}"}, // touches b too
+		{"end", "\n// end\n"},
+	} {
+		at := uint32(strings.Index(text, c.at))
+		if c.at[0] == '\n' {
+			at-- // where b ends
+		}
+		s, ok := tree.Region(at, at, quiet)
+		if !ok || text[s.Start:s.End] != c.want {
+			t.Errorf("%q: %v %q", c.at, ok, text[s.Start:s.End])
+		}
+	}
+	s, _ := tree.Region(0, 0, quiet)
+	if n := len(tree.ErrorsIn(s.Start, s.End, 9)); n != 0 || len(tree.Errors(9)) == 0 {
+		t.Errorf("%d errors in a part without", n)
+	}
+	cur := NewCursor()
+	defer cur.Close()
+	f := cur.Flatten(l, tree, []byte(text), s.Start, s.End)
+	var got []string
+	for n := f.First(0); n >= 0; n = f.Sibling(n) {
+		got = append(got, f.Str(n))
+	}
+	if strings.Join(got, "|") != "fn a() {}|// b's\n|fn b() {}" && strings.Join(got, "|") != "fn a() {}|// b's|fn b() {}" {
+		t.Errorf("flat: %q", got)
 	}
 }

@@ -15,7 +15,7 @@ var version = regexp.MustCompile(`^v[0-9]+$`)
 
 // bindPackages names what an import without a name binds: the last part of its
 // path, without a version. (The package clause may differ; that needs another file.)
-func bindPackages(_ []byte, f *facts.File) {
+func bindPackages(_ []byte, _, _ uint32, f *facts.File) {
 	for i := range f.Imports {
 		im := &f.Imports[i]
 		if len(im.Bindings) > 0 {

@@ -23,9 +23,7 @@ const none = syntax.None
 // Infer is Language.Infer.
 func Infer(t *syntax.Tree, f *facts.File) {
 	w := inferrer{infer.New(t, f), map[int32]int32{}}
-	for n := int32(0); int(n) < len(t.Nodes); n++ {
-		w.node(n)
-	}
+	w.Each(w.node)
 }
 
 // node handles one node; its children come after it.

@@ -53,7 +53,7 @@ func Exported(d facts.Def) bool { return d.Flags&facts.Exported != 0 }
 
 // Fix exports what stands after an export keyword on a line of its own, which
 // the grammar takes for an expression.
-func Fix(text []byte, f *facts.File) {
+func Fix(text []byte, _, _ uint32, f *facts.File) {
 	for i := range f.Defs {
 		d := &f.Defs[i]
 		if d.Scope != 0 || d.Parent != facts.None || d.Flags&facts.Exported != 0 {

@@ -22,9 +22,7 @@ const none = syntax.None
 // Infer is Language.Infer.
 func Infer(t *syntax.Tree, f *facts.File) {
 	w := inferrer{Builder: infer.New(t, f)}
-	for n := int32(0); int(n) < len(t.Nodes); n++ {
-		w.node(n)
-	}
+	w.Each(w.node)
 }
 
 // node handles one node; its children come after it.
@@ -204,6 +202,9 @@ func (w *inferrer) receiver(n int32) {
 // writes of that name, and no definitions.
 func (w *inferrer) outer(n int32) {
 	scope := w.F.ScopeAt(w.Start(n))
+	if scope == 0 { // there is nothing outside of it
+		return
+	}
 	for c := w.First(n); c != none; c = w.Sibling(c) {
 		name := w.Str(c)
 		for i := range w.F.Defs {

@@ -16,7 +16,8 @@ func (w *inferrer) narrow(n int32) {
 	case "while_statement":
 		cond, body = w.Child(n, "condition"), w.Child(n, "body")
 	case "assert_statement":
-		if block := w.Parent(n); block != none {
+		// At the top level it would hold for all pieces after it (see package infer).
+		if block := w.Parent(n); w.Parent(block) != none {
 			w.tests(w.First(n), w.End(n), w.End(block))
 		}
 		return

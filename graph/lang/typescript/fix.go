@@ -13,13 +13,18 @@ import (
 var typeStar = regexp.MustCompile(`(?m)^[ \t]*export\s+type\s+\*(?:\s+as\s+([\w$]+))?\s+from\s+(['"])([^'"\n]+)['"]\s*;?`)
 
 // Fix adds what the queries cannot say.
-func Fix(text []byte, f *facts.File) {
-	javascript.Fix(text, f)
-	if !hasTypeStar(text) {
+func Fix(text []byte, from, to uint32, f *facts.File) {
+	javascript.Fix(text, from, to, f)
+	if !hasTypeStar(text[from:to]) {
 		return
 	}
-	for _, m := range typeStar.FindAllSubmatchIndex(text, -1) {
-		if known(f, uint32(m[6])) {
+	for _, m := range typeStar.FindAllSubmatchIndex(text[from:to], -1) {
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += int(from)
+			}
+		}
+		if known(f, uint32(m[6])) || m[0] > 0 && text[m[0]-1] != '\n' { // the pattern takes from for a line's beginning
 			continue
 		}
 		im := facts.Import{Kind: facts.ReExport, Start: uint32(m[0]), End: uint32(m[1]), Spec: string(text[m[6]:m[7]]), SpecStart: uint32(m[6]), TypeOnly: true}

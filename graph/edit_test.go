@@ -1,0 +1,161 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stella-ls/stella-ls/graph/extract"
+	"github.com/stella-ls/stella-ls/graph/facts"
+	"github.com/stella-ls/stella-ls/internal/workspace"
+)
+
+var editTexts = map[string]string{
+	"a.py": "import os\n\n@deco\nclass A(B):\n    def m(self, x):\n        self.y = x\n        return self.m(1)\n\ndef f(a, b=2):\n    c = A()\n    return c.m(a) + b\n\n# note\nLIMIT = f(1)\n",
+	"a.ts": "import { x } from './x';\n/** doc */\nexport class A<T> extends B {\n  m(a: T): A<T> { return this.m(a); }\n}\nexport const f = (n: number) => { const z = new A(); return z.m(n); };\nfunction g() { return f(x); }\n",
+	"a.rs": "use a::{b, c::*};\n#[derive(Debug)]\npub struct S { x: u8 }\n#[path = \"o.rs\"]\nmod o;\nimpl S { fn m(&self) -> u8 { self.x + h(b) } }\nfn h(v: u8) -> u8 { let w = v; println!(\"{}\", w); w }\n",
+	"a.go": "package a\n\nimport \"fmt\"\n\ntype S struct{ n int }\n\nfunc (s *S) M() int { fmt.Println(s.n); return s.n }\n\nfunc f() { x := &S{}; x.M() }\n",
+	"a.js": "const { a } = require('./a');\nclass C { #p = 1; constructor() { this.q = a(); } get() { return this.q; } }\nmodule.exports = { C, d() { return new C().get(); } };\n",
+	"b.py": "# top\nA = 1\nA = f(A)\nassert isinstance(A, B)\nA.x\n\n@deco\n# why\n@other\ndef f():\n    global A\n    A = B()\n    self.z = A\n\ndef g(self):\n    self.z = 2\n\nclass B: pass\n",
+	"b.ts": "/* a */\n@dec\nexport class A { constructor(private b: B, readonly c = 1) {} get d() { return this.b.e(); } }\n// of I\nexport interface I extends J<K> { (x: A): B; e?: string }\nexport const o: I = { e: 'x', ...p };\nnamespace N { export const q = new Map<string, A>(); for (const [k, v] of q) v.b.e(k); }\ntype U = { t: 'a', x: A } | { t: 'b', y: B };\nconst u: U = { t: 'b', y: o.e };\nexport default function () { this.r = 1; this.s = u.y; }\n",
+	"b.js": "function P() { this.v = 1; }\nfunction Q() { this.v = new P(); this.w = this.v.v; }\n// last\nvar z = Q, y = z;\nexport { z as default, y };\n",
+}
+
+// Whatever is typed, the facts of the incremental way are those of a fresh parse.
+func TestIncrementalEqualsFresh(t *testing.T) {
+	for name, text := range editTexts {
+		// Short texts are near every change as a whole; long ones have parts
+		// whose captures are kept and moved.
+		for _, repeat := range []int{3, 16} {
+			t.Run(fmt.Sprintf("%s/%d", name, repeat), func(t *testing.T) { incrementalEqualsFresh(t, name, text, repeat) })
+		}
+	}
+}
+
+func incrementalEqualsFresh(t *testing.T, name, text string, repeat int) {
+	dir := tree(t, map[string]string{name: text})
+	ws := workspace.New(workspace.Options{Roots: []string{dir}})
+	g := indexed(t, Options{Workspace: ws, NoWatch: true})
+	uri, p := "file://"+filepath.Join(dir, name), filepath.Join(dir, name)
+	if err := ws.DidOpen(uri, "", 1, strings.Repeat(text, repeat)); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(7, uint64(len(name))))
+	pieces := []string{"x", "(", ")", "{", "}", "\n", " ", "def q():\n    pass\n", "\"", "'", "fn z() {}\n", "export ", ".", ",", "é😀", "/*", "*/", "#", "class Q:\n", "//", ";"}
+	compared, spliced := 0, 0
+	steps := 60 - repeat
+	if os.Getenv("STELLA_LONG") != "" {
+		steps *= 20
+		rng = rand.New(rand.NewPCG(rand.Uint64(), 0))
+	}
+	for i := range steps {
+		last := lastOf(g, p)
+		b, _ := ws.Document(workspace.Path(p))
+		at, n := rng.IntN(len(b.Text)+1), 0
+		if rng.IntN(3) == 0 {
+			n = min(rng.IntN(12), len(b.Text)-at)
+		}
+		r := workspace.Range{Start: workspace.PositionAt(b.Text, at, workspace.UTF16), End: workspace.PositionAt(b.Text, at+n, workspace.UTF16)}
+		piece := pieces[rng.IntN(len(pieces))]
+		if rng.IntN(4) == 0 {
+			piece = ""
+		}
+		if err := ws.DidChange(uri, int32(2*i+2), []workspace.ContentChange{{Range: &r, Text: piece}}); err != nil {
+			t.Fatal(err)
+		}
+		clean := compareFacts(t, g, p, i)
+		if clean {
+			compared++
+			if last != nil && last == lastOf(g, p) {
+				spliced++
+			}
+		} else { // taken back: from a broken tree to a whole one
+			if err := ws.DidChange(uri, int32(2*i+3), []workspace.ContentChange{{Text: b.Text}}); err != nil {
+				t.Fatal(err)
+			}
+			if !compareFacts(t, g, p, i) {
+				t.Fatalf("step %d: the text that was whole before has errors", i)
+			}
+		}
+	}
+	if compared < 8 {
+		t.Errorf("only %d edits left the text whole", compared)
+	}
+	if repeat > 8 && spliced < compared/4 {
+		t.Errorf("of %d facts only %d were made in part", compared, spliced)
+	}
+}
+
+// lastOf is what the facts of the next text are made from; the same again when they
+// were made in part.
+func lastOf(g *Graph, p string) *extract.Open {
+	d := g.docs.get(p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last
+}
+
+// compareFacts reports whether the text has no errors, and so was compared.
+func compareFacts(t *testing.T, g *Graph, p string, step int) bool {
+	t.Helper()
+	v := g.view(p)
+	fresh, err := g.workers.extract(context.Background(), v.lang, v.text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := facts.Decode(facts.Encode(v.File)); err != nil {
+		t.Fatalf("step %d: %v, in\n%s", step, err, v.text)
+	}
+	if !slices.Equal(v.Lines, fresh.Lines) || v.ASCII != fresh.ASCII {
+		t.Fatalf("step %d: lines %v, fresh %v, in\n%q", step, v.Lines, fresh.Lines, v.text)
+	}
+	got, want := facts.Describe(v.File), facts.Describe(fresh)
+	clean := len(fresh.Errors) == 0
+	if got == want {
+		if clean {
+			sameRows(t, v.File, fresh, step)
+		}
+		return clean
+	}
+	// Tree-sitter may recover from an error in another way when it parses only
+	// what changed; only trees without errors must agree.
+	if !clean {
+		return false
+	}
+	gl, wl := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(gl), len(wl)) {
+		if gl[i] != wl[i] {
+			t.Fatalf("step %d: incremental %q, fresh %q, in\n%s", step, gl[i], wl[i], v.text)
+		}
+	}
+	t.Fatalf("step %d: %d lines, fresh %d, in\n%s", step, len(gl), len(wl), v.text)
+	return false
+}
+
+// sameRows compares what Describe leaves out.
+func sameRows(t *testing.T, got, want *facts.File, step int) {
+	t.Helper()
+	if !slices.Equal(got.Scopes, want.Scopes) || !slices.Equal(got.Exprs, want.Exprs) || !reflect.DeepEqual(append([]facts.Import{}, got.Imports...), append([]facts.Import{}, want.Imports...)) {
+		t.Fatalf("step %d: scopes, expressions or imports differ:\n%+v\n%+v", step, got, want)
+	}
+	for i := range want.Occs { // names may have other numbers
+		a, b := got.Occs[i], want.Occs[i]
+		a.Name, b.Name = 0, 0
+		if a != b {
+			t.Fatalf("step %d: occurrence %d %+v, fresh %+v", step, i, a, b)
+		}
+	}
+	for i := range want.Defs {
+		a, b := got.Defs[i], want.Defs[i]
+		a.Name, b.Name = 0, 0
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("step %d: definition %d %+v, fresh %+v", step, i, a, b)
+		}
+	}
+}
