@@ -110,7 +110,8 @@ function M.ask()
     end)
   end
   vim.ui.select(q.p.options, {
-    prompt = M.summary(q.p),
+    -- The split shows the command; a long one twice would push the choices away.
+    prompt = win and given(q.p.command) and q.p.title or M.summary(q.p),
     kind = 'stella.permission',
     format_item = function(o)
       return o.title
