@@ -25,11 +25,17 @@ const (
 )
 
 func ask(ctx context.Context, e env) int {
-	fs := flags(e, "ask", "TEXT [--root DIR] [--json] [--session ID] [--model NAME] [--trust]")
-	root := fs.String("root", ".", "the workspace")
+	fs := flags(e, "ask", `TEXT [--root DIR] [--json] [--session ID] [--model NAME] [--trust]
+
+Runs one turn without an editor: the answer goes to stdout, what the session does to
+stderr. Nobody can be asked, so what the settings do not allow is denied.
+
+exit codes: 0 done, 1 failed or cancelled, 2 wrong usage or no such session, 3 model error or no model, 4 budget or step limit, or a loop
+`)
+	root := fs.String("root", ".", "the workspace; a `dir`")
 	asJSON := fs.Bool("json", false, "print one JSON object at the end instead of the answer as it comes")
-	session := fs.String("session", "", "go on with this session")
-	modelName := fs.String("model", "", "the model, as its provider names it")
+	session := fs.String("session", "", "go on with the session of this `id`")
+	modelName := fs.String("model", "", "the model, by the `name` that its provider gives it")
 	trust := fs.Bool("trust", false, "trust the workspace for this run")
 	words, code, done := parseMixed(fs, e.args)
 	if done {

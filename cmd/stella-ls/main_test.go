@@ -31,7 +31,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	home := t.TempDir()
-	cmd.Env = append(os.Environ(), "STELLA_TEST_MAIN=1", "STELLA_HOME="+filepath.Join(home, "state"), "HOME="+home, "ANTHROPIC_API_KEY=", "OPENAI_API_KEY=")
+	cmd.Env = append(os.Environ(), "STELLA_TEST_MAIN=1", "STELLA_HOME="+filepath.Join(home, "state"), "HOME="+home, "ANTHROPIC_API_KEY=", "OPENAI_API_KEY=",
+		"DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=") // nobody's own keys
 	cmd.Dir = t.TempDir()
 	return cmd
 }
@@ -61,8 +62,11 @@ func TestExitCodes(t *testing.T) {
 		{"help", 0, "usage: stella-ls"},
 		{"--help", 0, "usage: stella-ls"},
 		{"version", 0, "stella-ls dev"},
-		{"dance", 2, "no such command"},
-		{"serve --no-such-flag", 2, "no-such-flag"},
+		{"dance", 2, "no such command: dance; there are serve, demo, ask"},
+		{"serve --no-such-flag", 2, "there is no flag --no-such-flag"},
+		{"--no-such-flag", 2, "--socket PATH"},
+		{"demo --editor emacs", 2, "only nvim"},
+		{"ask hello --session", 2, "flag needs an argument"},
 		{"serve extra", 2, "unexpected argument"},
 		{"ask", 2, "say what to do"},
 		{"ask hello --root /no/such/dir", 2, "no such file"},
@@ -80,6 +84,42 @@ func TestExitCodes(t *testing.T) {
 		r := runMain(t, command(t, strings.Fields(x.args)...))
 		if r.code != x.code || !strings.Contains(r.out+r.stderr, x.says) {
 			t.Errorf("stella-ls %s: exit %d, want %d\n%s%s", x.args, r.code, x.code, r.out, r.stderr)
+		}
+	}
+}
+
+// Every command tells its own usage, to stdout when it was asked for it and to
+// stderr with the fault, and the page of commands has each.
+func TestEachCommandHasItsHelp(t *testing.T) {
+	page, err := os.ReadFile("../../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	runMain := func(args ...string) result { // in this process: a start costs more than a page of text
+		var out, stderr bytes.Buffer
+		code := run(t.Context(), env{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &stderr, getenv: func(k string) string {
+			return map[string]string{"HOME": home, "STELLA_HOME": home}[k]
+		}})
+		return result{code, out.String(), stderr.String()}
+	}
+	for _, sub := range subcommands {
+		asked := runMain(sub.name, "--help")
+		if asked.code != 0 || asked.stderr != "" || !strings.HasPrefix(asked.out, "usage: stella-ls "+sub.name) {
+			t.Errorf("%s --help: %+v", sub.name, asked)
+		}
+		if strings.Contains(asked.out, "test-hooks") || strings.Contains(asked.out, "clientProcessId") {
+			t.Errorf("%s --help tells what is nobody's business:\n%s", sub.name, asked.out)
+		}
+		if also := runMain("help", sub.name); also != asked {
+			t.Errorf("help %s: %+v", sub.name, also)
+		}
+		wrong := runMain(sub.name, "--no-such-flag")
+		if wrong.code != 2 || wrong.out != "" || !strings.Contains(wrong.stderr, "no-such-flag") || !strings.Contains(wrong.stderr, asked.out[:20]) {
+			t.Errorf("%s --no-such-flag: %+v", sub.name, wrong)
+		}
+		if !strings.Contains(string(page), "stella-ls "+sub.name) {
+			t.Errorf("docs/commands.md does not have %s", sub.name)
 		}
 	}
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 
 	"github.com/stella-ls/stella-ls/internal/config"
-	"github.com/stella-ls/stella-ls/internal/demo"
 	"github.com/stella-ls/stella-ls/internal/server"
 )
 
@@ -31,23 +28,23 @@ type env struct {
 }
 
 type subcommand struct {
-	name, usage string
-	run         func(ctx context.Context, e env) int
+	name, usage, about string
+	run                func(ctx context.Context, e env) int
 }
 
 // subcommands is the command line; serve is what runs without a name.
 var subcommands = []subcommand{
-	{"serve", "[--stdio | --socket PATH]", serve},
-	{"demo", "[--editor nvim]", func(_ context.Context, e env) int { return demo.Main(e.args) }},
-	{"ask", "TEXT [--root DIR] [--json] [--session ID]", ask},
-	{"graph", "definitions|references NAME [--path FILE] | imports|importers|neighbors FILE", graphCommand},
-	{"init", "[--root DIR] [--no-model]", initCommand},
-	{"memory", "list | show | validate | promote | unquarantine | forget | history | lift [ID]", memoryCommand},
-	{"sessions", "list | show ID | resume ID | undo ID [--turn T] [--edit E]", sessionsCommand},
-	{"recover", "list | restore ID", recoverCommand},
-	{"trust", "[DIR] [--revoke]", trustCommand},
-	{"doctor", "[--json]", doctor},
-	{"version", "", printVersion},
+	{"serve", "[--stdio | --socket PATH]", "the language server; what runs without a command", serve},
+	{"demo", "[--editor nvim]", "the main job on a sample repository, without a key", demoCommand},
+	{"ask", "TEXT [--root DIR] [--json] [--session ID]", "one turn without an editor", ask},
+	{"graph", "definitions|references NAME [--path FILE] | imports|importers|neighbors FILE", "asks the code graph", graphCommand},
+	{"init", "[--root DIR] [--no-model]", "makes .stella/, the domains, the index", initCommand},
+	{"memory", "list | show | validate | promote | unquarantine | forget | history | lift [ID]", "what the workspace remembers", memoryCommand},
+	{"sessions", "list | show ID | resume ID | undo ID [--turn T] [--edit E]", "recorded sessions", sessionsCommand},
+	{"recover", "list | restore ID", "versions of files that a raced write pushed aside", recoverCommand},
+	{"trust", "[DIR] [--revoke]", "lets a folder's own hooks, tools and servers run", trustCommand},
+	{"doctor", "[--json] [--root DIR]", "what works here, what does not, and what to do", doctor},
+	{"version", "", "prints the version", printVersion},
 }
 
 // absent are commands of the design whose parts this build does not have; they
@@ -60,15 +57,21 @@ var absent = map[string]string{
 
 func run(ctx context.Context, e env) int {
 	name := "serve"
-	if len(e.args) > 0 && !strings.HasPrefix(e.args[0], "-") {
+	switch {
+	case len(e.args) == 0:
+	case !strings.HasPrefix(e.args[0], "-"):
 		name, e.args = e.args[0], e.args[1:]
+	case e.args[0] == "-h" || e.args[0] == "--help" || e.args[0] == "-help":
+		name, e.args = "help", nil
+	case len(e.args) == 1 && e.args[0] == "--version":
+		name, e.args = "version", nil
 	}
-	if name == "help" || len(e.args) > 0 && (e.args[0] == "-h" || e.args[0] == "--help") && name == "serve" {
-		help(e.stdout)
-		return exitOK
-	}
-	if len(e.args) == 1 && e.args[0] == "--version" && name == "serve" {
-		name = "version"
+	if name == "help" {
+		if len(e.args) == 0 || strings.HasPrefix(e.args[0], "-") {
+			help(e.stdout)
+			return exitOK
+		}
+		name, e.args = e.args[0], []string{"--help"}
 	}
 	for _, sub := range subcommands {
 		if sub.name == name {
@@ -79,60 +82,36 @@ func run(ctx context.Context, e env) int {
 		fmt.Fprintf(e.stderr, "stella-ls %s: this build does not have %s\n", name, part)
 		return exitNone
 	}
-	fmt.Fprintf(e.stderr, "stella-ls: no such command: %s (try \"stella-ls help\")\n", name)
+	fmt.Fprintf(e.stderr, "stella-ls: no such command: %s; there are %s (try \"stella-ls help\")\n", name, commandNames())
 	return exitUsage
+}
+
+func commandNames() string {
+	var names []string
+	for _, sub := range subcommands {
+		names = append(names, sub.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func help(w io.Writer) {
 	fmt.Fprintln(w, "usage: stella-ls [command]   (without a command: serve)")
 	for _, sub := range subcommands {
-		fmt.Fprintf(w, "  %-9s%s\n", sub.name, sub.usage)
+		fmt.Fprintf(w, "\n  %s\n      %s\n", strings.TrimSpace(sub.name+" "+sub.usage), sub.about)
 	}
+	fmt.Fprintln(w, "\nstella-ls COMMAND --help tells a command's flags and exit codes.")
 }
 
 func printVersion(_ context.Context, e env) int {
+	fs := flags(e, "version", "\n\nPrints the version of this program.")
+	if code, done := parse(fs, e.args); done {
+		return code
+	}
+	if fs.NArg() > 0 {
+		return fs.fault(fmt.Sprintf("unexpected argument %q", fs.Arg(0)))
+	}
 	fmt.Fprintln(e.stdout, "stella-ls", version)
 	return exitOK
-}
-
-// flags returns a flag set that reports its faults in the program's own words.
-func flags(e env, name, usage string) *flag.FlagSet {
-	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(e.stderr)
-	fs.Usage = func() {
-		fmt.Fprintf(e.stderr, "usage: stella-ls %s %s\n", name, strings.TrimSpace(usage))
-		fs.PrintDefaults()
-	}
-	return fs
-}
-
-// parse returns an exit code when the arguments end the command here.
-func parse(fs *flag.FlagSet, args []string) (code int, done bool) {
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK, true
-	case err != nil:
-		return exitUsage, true
-	}
-	return 0, false
-}
-
-// parseMixed is parse for arguments in any order; it returns the words that are
-// no flags. What follows "--" is never a flag.
-func parseMixed(fs *flag.FlagSet, args []string) (words []string, code int, done bool) {
-	for {
-		if code, done = parse(fs, args); done {
-			return nil, code, true
-		}
-		rest := fs.Args()
-		if len(rest) == 0 {
-			return words, 0, false
-		}
-		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
-			return append(words, rest...), 0, false
-		}
-		words, args = append(words, rest[0]), rest[1:]
-	}
 }
 
 // options are what every command that opens a workspace needs.

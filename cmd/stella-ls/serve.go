@@ -15,21 +15,28 @@ import (
 )
 
 func serve(ctx context.Context, e env) int {
-	fs := flags(e, "serve", "[--stdio | --socket PATH] [--trust] [--log-level LEVEL]")
-	_ = fs.Bool("stdio", true, "speak over standard input and output (the default)")
-	socket := fs.String("socket", "", "listen on this unix socket, owner only, for one client after the other")
+	fs := flags(e, "serve", `[--stdio | --socket PATH] [--trust] [--log-level LEVEL]
+
+The language server. Editors start it; without a command it runs, too. It speaks
+LSP over its standard streams, or over a socket to one client after the other, and
+ends with its client.
+
+exit codes: 0 ended by shutdown and exit, 1 ended otherwise or failed, 2 wrong usage
+`)
+	_ = fs.Bool("stdio", true, "speak over standard input and output; the default")
+	socket := fs.String("socket", "", "listen on the unix socket at this `path`, owner only, for one client after the other")
 	trust := fs.Bool("trust", false, "trust the workspace for this run")
 	hooks := fs.Bool("test-hooks", false, "let tests drive a scripted model")
 	level := slog.LevelWarn
-	fs.TextVar(&level, "log-level", level, "what goes to stderr: DEBUG, INFO, WARN or ERROR")
+	fs.TextVar(&level, "log-level", level, "what `level` goes to stderr: DEBUG, INFO, WARN or ERROR")
 	// vscode-languageclient adds this one.
 	_ = fs.Int("clientProcessId", 0, "ignored; initialize carries the process id")
+	fs.hide("test-hooks", "clientProcessId")
 	if code, done := parse(fs, e.args); done {
 		return code
 	}
 	if fs.NArg() > 0 {
-		fmt.Fprintf(e.stderr, "stella-ls serve: unexpected argument %q\n", fs.Arg(0))
-		return exitUsage
+		return fs.fault(fmt.Sprintf("unexpected argument %q", fs.Arg(0)))
 	}
 	o, err := options(e, level)
 	if err != nil {

@@ -26,10 +26,10 @@ exit codes: 0 done, 1 failed or not everything undone, 2 wrong usage or no such 
 // or takes back what one changed.
 func sessionsCommand(ctx context.Context, e env) int {
 	fs := flags(e, "sessions", sessionsUsage)
-	root := fs.String("root", ".", "the workspace")
+	root := fs.String("root", ".", "the workspace; a `dir`")
 	asJSON := fs.Bool("json", false, "print JSON")
-	turn := fs.String("turn", "", "undo this turn (t3); default: the last one that changed anything")
-	edit := fs.String("edit", "", "undo this edit (e2)")
+	turn := fs.String("turn", "", "undo this `turn` (t3); without it the last one that changed anything")
+	edit := fs.String("edit", "", "undo this `edit` (e2)")
 	trust := fs.Bool("trust", false, "trust the workspace for this run")
 	words, code, done := parseMixed(fs, e.args)
 	if done {

@@ -23,7 +23,13 @@ func isDirectory(dir string) error {
 
 // recoverCommand lists and restores versions that a raced write pushed aside.
 func recoverCommand(ctx context.Context, e env) int {
-	fs := flags(e, "recover", "list [--json] | restore ID")
+	fs := flags(e, "recover", `list [--json] | restore ID
+
+  list     versions of files that a write which raced with another program pushed aside
+  restore  puts one back at its path; what is there is kept in its place
+
+exit codes: 0 done, 1 failed, 2 wrong usage
+`)
 	asJSON := fs.Bool("json", false, "print JSON")
 	words, code, done := parseMixed(fs, e.args)
 	if done {
@@ -92,7 +98,13 @@ func restoreDisplaced(ctx context.Context, e env, home, id string) int {
 
 // trustCommand remembers the user's decision about a directory.
 func trustCommand(_ context.Context, e env) int {
-	fs := flags(e, "trust", "[DIR] [--revoke] | --list")
+	fs := flags(e, "trust", `[DIR] [--revoke] | --list
+
+Lets the hooks, tools, MCP servers, formatters and commands that a folder defines
+run. It is remembered in your own directory and holds for all that lies below.
+
+exit codes: 0 done, 1 failed, 2 wrong usage
+`)
 	revoke := fs.Bool("revoke", false, "do not trust it")
 	list := fs.Bool("list", false, "print what was decided")
 	words, code, done := parseMixed(fs, e.args)
@@ -174,9 +186,14 @@ func listTrust(e env, store *config.Trust) int {
 }
 
 func doctor(ctx context.Context, e env) int {
-	fs := flags(e, "doctor", "[--json] [--root DIR]")
+	fs := flags(e, "doctor", `[--json] [--root DIR]
+
+Says what works here, what does not, and what to do. It contacts nobody.
+
+exit codes: 0 nothing is broken, 1 something is, 2 wrong usage
+`)
 	asJSON := fs.Bool("json", false, "print JSON")
-	root := fs.String("root", ".", "the workspace")
+	root := fs.String("root", ".", "the workspace; a `dir`")
 	words, code, done := parseMixed(fs, e.args)
 	if done {
 		return code

@@ -3,11 +3,8 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -21,32 +18,6 @@ type Options struct {
 
 // limit ends a run that hangs.
 const limit = 60 * time.Second
-
-// Main is the sub-command "demo". Exit codes: 0 done, 2 usage, 5 failed.
-func Main(args []string) int {
-	f := flag.NewFlagSet("demo", flag.ContinueOnError)
-	editor := f.String("editor", "", "`nvim` plays it in a real headless Neovim (STELLA_NVIM or nvim on the PATH)")
-	switch err := f.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	}
-	if f.NArg() > 0 || (*editor != "" && *editor != "nvim") {
-		fmt.Fprintln(os.Stderr, "usage: stella-ls demo [--editor nvim]")
-		return 2
-	}
-	self, err := os.Executable()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "stella-ls demo:", err)
-		return 5
-	}
-	if err := Run(context.Background(), Options{Server: self, Editor: *editor, Out: os.Stdout}); err != nil {
-		fmt.Fprintln(os.Stderr, "stella-ls demo:", err)
-		return 5
-	}
-	return 0
-}
 
 // Run plays the demo and prints it. The error says what went otherwise than it should.
 func Run(ctx context.Context, o Options) error {
