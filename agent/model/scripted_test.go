@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stella-ls/stella-ls/agent/model/script"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/keyring"
 )
 
 func scripted(t *testing.T, yaml string, gate *script.Gate) *Scripted {
@@ -161,6 +163,57 @@ func TestChoose(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) || (err == nil && got != c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The environment comes first, whichever key it has; the keyring is asked once
+// for each, and what is on this machine gets nothing of it.
+func TestKeyring(t *testing.T) {
+	const stored = "sk-from-the-keyring-0123456789"
+	for _, c := range []struct {
+		name     string
+		settings config.Model
+		env      map[string]string
+		ring     map[string]string
+		trouble  error
+		want     string // name and where the key is from, or what the error says
+		asked    string
+	}{
+		{"environment first", config.Model{}, map[string]string{"OPENAI_API_KEY": "b"}, map[string]string{"ANTHROPIC_API_KEY": stored}, nil, "openai/" + DefaultOpenAI + " b", ""},
+		{"keyring", config.Model{}, nil, map[string]string{"ANTHROPIC_API_KEY": stored}, nil, "anthropic/" + DefaultAnthropic + " " + stored, "ANTHROPIC_API_KEY"},
+		{"the other", config.Model{}, nil, map[string]string{"OPENAI_API_KEY": stored}, nil, "openai/" + DefaultOpenAI + " " + stored, "ANTHROPIC_API_KEY OPENAI_API_KEY"},
+		{"named", config.Model{Provider: "openai"}, nil, map[string]string{"OPENAI_API_KEY": stored}, nil, "openai/" + DefaultOpenAI + " " + stored, "OPENAI_API_KEY"},
+		{"gateway", config.Model{Provider: "openai", Name: "x", BaseURL: "https://gateway.example/v1"}, nil, map[string]string{"OPENAI_API_KEY": stored}, nil, "openai/x " + stored, "OPENAI_API_KEY"},
+		{"local", config.Model{Provider: "openai", Name: "x", BaseURL: "http://[::1]:11434/v1"}, nil, map[string]string{"OPENAI_API_KEY": stored}, nil, "openai/x ", ""},
+		{"none", config.Model{Provider: "anthropic"}, nil, nil, nil, "ANTHROPIC_API_KEY is not set", "ANTHROPIC_API_KEY"},
+		{"trouble", config.Model{}, nil, nil, errors.New("the keyring is locked"), "no model is configured", "ANTHROPIC_API_KEY OPENAI_API_KEY"},
+		{"trouble is told", config.Model{Provider: "openai"}, nil, nil, errors.New("the keyring is locked"), "the keyring is locked", "OPENAI_API_KEY"},
+	} {
+		var asked []string
+		ring := func(name string) (string, error) {
+			asked = append(asked, name)
+			switch key := c.ring[name]; {
+			case c.trouble != nil:
+				return "", c.trouble
+			case key == "":
+				return "", keyring.ErrNone
+			default:
+				return key, nil
+			}
+		}
+		m, err := Choose(c.settings, func(k string) string { return c.env[k] }, Options{Keyring: ring})
+		got := ""
+		switch m := m.(type) {
+		case *anthropicModel:
+			got = m.Name() + " " + m.endpoint.keys[0]
+		case *openaiModel:
+			got = m.Name() + " " + m.endpoint.keys[0]
+		default:
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) || (err == nil && got != c.want) || strings.Join(asked, " ") != c.asked {
+			t.Errorf("%s: %q, want %q; asked for %q", c.name, got, c.want, asked)
 		}
 	}
 }

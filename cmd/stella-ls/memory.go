@@ -12,13 +12,14 @@ import (
 	"github.com/stella-ls/stella-ls/contextengine/cli"
 	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/keyring"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
-func initCommand(ctx context.Context, e env) int   { return cli.Init(ctx, contextEnv(e)) }
-func memoryCommand(ctx context.Context, e env) int { return cli.Memory(ctx, contextEnv(e)) }
+func initCommand(ctx context.Context, e env) int   { return cli.Init(ctx, contextEnv(ctx, e)) }
+func memoryCommand(ctx context.Context, e env) int { return cli.Memory(ctx, contextEnv(ctx, e)) }
 
-func contextEnv(e env) cli.Env {
+func contextEnv(ctx context.Context, e env) cli.Env {
 	return cli.Env{
 		Args: e.args, Stdout: e.stdout, Stderr: e.stderr,
 		Ask: func(root string) (contextengine.Ask, error) {
@@ -28,7 +29,7 @@ func contextEnv(e env) cli.Env {
 			}
 			trusted, _, _ := config.NewTrust(home).Trusted(root)
 			settings, _ := config.Load(config.Sources{Home: home, Root: root, Trusted: trusted})
-			m, err := model.Choose(settings.Model, e.getenv, model.Options{})
+			m, err := model.Choose(settings.Model, e.getenv, model.Options{Keyring: func(name string) (string, error) { return keyring.Get(ctx, e.getenv, name) }})
 			if err != nil {
 				return nil, err
 			}

@@ -28,7 +28,7 @@ type Settings struct {
 }
 
 type Model struct {
-	Provider        string `toml:"provider" json:"provider" values:"anthropic|openai|script" doc:"Who speaks to the model: Anthropic, any OpenAI-compatible server, or a script. Unset: the first of ANTHROPIC_API_KEY and OPENAI_API_KEY in the environment decides."`
+	Provider        string `toml:"provider" json:"provider" values:"anthropic|openai|script" doc:"Who speaks to the model: Anthropic, any OpenAI-compatible server, or a script. Unset: the first of ANTHROPIC_API_KEY and OPENAI_API_KEY decides, in the environment, then in the keyring."`
 	Name            string `toml:"name" json:"name" doc:"The model, as the provider names it."`
 	BaseURL         string `toml:"base_url" json:"base_url" format:"url" doc:"Where the API is, for gateways and local servers, such as http://localhost:11434/v1. Unset: ANTHROPIC_BASE_URL or OPENAI_BASE_URL, else the provider's own."`
 	Script          string `toml:"script" json:"script" doc:"The file that the script provider plays; relative to the settings file it stands in."`

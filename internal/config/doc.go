@@ -28,7 +28,7 @@ context providers. It may make anything stricter. Trusted or not, ` + "`permissi
 
 A file that cannot be read may have forbidden something: until it is mended nothing is allowed without asking.
 
-Keys are never settings: ` + "`ANTHROPIC_API_KEY` and `OPENAI_API_KEY`" + ` come from the environment.
+Keys are never settings: ` + "`ANTHROPIC_API_KEY` and `OPENAI_API_KEY`" + ` come from the environment or the keyring ([models](models.md)).
 `)
 	v := reflect.ValueOf(Default())
 	for i := range v.NumField() {

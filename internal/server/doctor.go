@@ -107,7 +107,7 @@ func checkSettings(problems []config.Problem) []Check {
 }
 
 func checkModel(s config.Model, env func(string) string) Check {
-	m, err := model.Choose(s, env, model.Options{Gate: &script.Gate{}})
+	m, err := model.Choose(s, env, model.Options{Gate: &script.Gate{}, Keyring: keyringOf(env)})
 	if errors.Is(err, model.ErrNoModel) {
 		return Check{"model", checkWarn, "none is configured", err.Error()}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stella-ls/stella-ls/agent/model"
 	"github.com/stella-ls/stella-ls/agent/model/script"
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/keyring"
 )
 
 // models makes the models that sessions ask for. Sessions with the same settings
@@ -40,7 +41,7 @@ func (m *models) get(name string) (model.Model, error) {
 	if made := m.made[c]; made != nil {
 		return made, nil
 	}
-	made, err := model.Choose(c, m.env, model.Options{Gate: m.gate})
+	made, err := model.Choose(c, m.env, model.Options{Gate: m.gate, Keyring: keyringOf(m.env)})
 	if err != nil && m.lookOnly {
 		return noModel{err}, nil
 	}
@@ -49,6 +50,12 @@ func (m *models) get(name string) (model.Model, error) {
 	}
 	m.made[c] = made
 	return made, nil
+}
+
+// keyringOf is the platform's keyring. It is asked when a model is made, and a
+// person may have to unlock it: the look-up bounds itself.
+func keyringOf(env func(string) string) func(string) (string, error) {
+	return func(name string) (string, error) { return keyring.Get(context.Background(), env, name) }
 }
 
 func (m *models) release(name string) {
