@@ -59,6 +59,7 @@ func TestCase02UntaggedMemoriesAreRecalledAfterATaxonomyIsWritten(t *testing.T) 
 }
 
 func TestCase03AnUnrelatedPromptGivesNoFrameAndNoBlock(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{5, 5000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			p := newProject(t)
@@ -380,6 +381,7 @@ func TestCase10NarratedAndTruncatedReflectionsAreReportedAsSuch(t *testing.T) {
 }
 
 func TestCase11BodiesReadEqualFramesKept(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{50, 500, 5000} {
 		p := newProject(t)
 		e := p.open()

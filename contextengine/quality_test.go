@@ -100,6 +100,7 @@ func (f figures) strays() float64  { return float64(f.stray) / float64(f.prompts
 // The thresholds of the gate were set by prompts.txt. fresh.txt was written
 // afterwards and never used to set anything: it says how well they carry over.
 func TestRecallQuality(t *testing.T) {
+	t.Parallel()
 	memories := readMemories(t)
 	p := newProject(t)
 	slugOf := map[string]string{}

@@ -11,10 +11,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 export STELLA_EDITORS=${STELLA_EDITORS:-${XDG_CACHE_HOME:-$HOME/.cache}/stella-ls-editors}
 mkdir -p "$STELLA_EDITORS"
 if [ $# -eq 0 ]; then set -- nvim vscode; fi
-# Two runs at once must not install over each other.
-exec 9>"$STELLA_EDITORS/.lock"
-flock 9
 for what in "$@"; do
+  # Two runs at once must not install over each other.
+  exec 9>"$STELLA_EDITORS/.lock-$what"
+  flock 9
   case $what in
     nvim)
       "$here/install-neovim.sh" "$STELLA_EDITORS/nvim-0.12" forky >/dev/null

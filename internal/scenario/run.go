@@ -143,7 +143,7 @@ func newWorld(ctx context.Context, c Config, a *Archive, lines []line) (*world, 
 	w.args = []string{"serve", "--stdio", "--test-hooks"}
 	w.env = []string{
 		"HOME=" + w.home, "STELLA_HOME=" + w.state, "TMPDIR=" + filepath.Join(dir, "tmp"),
-		"PATH=" + os.Getenv("PATH"), "GORACE=exitcode=66", "GOTRACEBACK=all",
+		"PATH=" + os.Getenv("PATH"), "GORACE=exitcode=66 atexit_sleep_ms=10", "GOTRACEBACK=all",
 		"GOGC=300", // heaps are small and lives short here: collecting is mostly waste
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.com", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com",
