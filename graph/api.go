@@ -243,7 +243,8 @@ type Service interface {
 	References(ctx context.Context, at At, declaration bool) ([]Location, error)
 	Highlights(ctx context.Context, at At) ([]Location, error)
 	DocumentSymbols(ctx context.Context, p workspace.Path, e workspace.Encoding) ([]Symbol, error)
-	WorkspaceSymbols(ctx context.Context, query string, limit int, e workspace.Encoding) ([]Location, error)
+	// WorkspaceSymbols leaves out files that keep refuses; nil keeps all.
+	WorkspaceSymbols(ctx context.Context, query string, limit int, keep func(workspace.Path) bool, e workspace.Encoding) ([]Location, error)
 	Hover(ctx context.Context, at At) (*HoverInfo, error)
 	IncomingCalls(ctx context.Context, at At) ([]Call, error)
 	OutgoingCalls(ctx context.Context, at At) ([]Call, error)

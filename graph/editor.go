@@ -266,7 +266,7 @@ func (g *Graph) Links(ctx context.Context, p workspace.Path, e workspace.Encodin
 }
 
 // WorkspaceSymbols finds definitions whose names resemble query, best first.
-func (g *Graph) WorkspaceSymbols(ctx context.Context, query string, limit int, e workspace.Encoding) ([]Location, error) {
+func (g *Graph) WorkspaceSymbols(ctx context.Context, query string, limit int, keep func(workspace.Path) bool, e workspace.Encoding) ([]Location, error) {
 	if limit <= 0 {
 		limit = 100
 	}
@@ -290,6 +290,9 @@ func (g *Graph) WorkspaceSymbols(ctx context.Context, query string, limit int, e
 	for _, c := range top {
 		if len(out) >= limit || ctx.Err() != nil {
 			break
+		}
+		if keep != nil && !keep(workspace.Path(c.path)) {
+			continue
 		}
 		v := s.view(c.path)
 		if v == nil {

@@ -62,24 +62,6 @@ func (s *Server) navigationRoutes(t table) {
 // answers for its language. The request is answered with null.
 var errQuiet = errors.New("quiet")
 
-// graphFor waits for the code graph that answers for a language; "" is any.
-func (s *Server) graphFor(ctx context.Context, language string) (graph.Service, error) {
-	if _, err := s.sessions(ctx); err != nil {
-		return nil, err
-	}
-	if s.backend.Graph == nil || language != "" && s.backend.Serves != nil && !s.backend.Serves(language) {
-		return nil, errQuiet
-	}
-	return s.backend.Graph, nil
-}
-
-func (p place) language() string {
-	if p.buffer != nil {
-		return p.buffer.LanguageID
-	}
-	return ""
-}
-
 // moved reports whether the text that a position was meant for is gone. The
 // graph answers for the present text, so the answer would point elsewhere.
 func (s *Server) moved(at place) bool {
@@ -94,11 +76,11 @@ func (s *Server) at(at place, pos Position) graph.At {
 }
 
 // answer runs one question to the graph and drops its answer when the text has
-// moved meanwhile. A nil R is "null" on the wire.
+// moved meanwhile. A nil R is "null" or an empty list on the wire.
 func answer[R any](ctx context.Context, s *Server, at place, ask func(g graph.Service) (R, error)) (R, error) {
 	var none R
-	g, err := s.graphFor(ctx, at.language())
-	if errors.Is(err, errQuiet) || err == nil && at.path == "" {
+	g, err := s.graphService(ctx)
+	if errors.Is(err, errQuiet) || err == nil && (at.path == "" || !s.served(at.path)) {
 		return none, nil
 	}
 	if err != nil {

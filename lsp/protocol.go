@@ -26,6 +26,7 @@ const (
 	MethodMemoryForget   = "stella/memory/forget"
 	MethodMemoryHistory  = "stella/memory/history"
 	MethodGraphQuery     = "stella/graph/query"
+	MethodGraphElsewhere = "stella/graph/elsewhere" // notification
 	MethodContextPreview = "stella/context/preview"
 	MethodTestRelease    = "stella/test/release" // only with --test-hooks
 )
@@ -398,4 +399,10 @@ type GraphQueryParams struct {
 	Target   string    `json:"target"`
 	Path     string    `json:"path,omitempty"`
 	Position *Position `json:"position,omitempty"` // with path: the name at that place
+}
+
+// GraphElsewhereParams are the languages, by LSP identifier, that another server of
+// the same editor answers for now: all of them, whenever the list changes.
+type GraphElsewhereParams struct {
+	Languages []string `json:"languages"`
 }

@@ -74,8 +74,9 @@ type Backend struct {
 	Memory Memories
 	// Graph is the code graph; nil is none.
 	Graph graph.Service
-	// Serves says whether this server answers for a language; nil is for all.
-	Serves func(languageID string) bool
+	// Serves says whether this server answers for a language; elsewhere is that
+	// another server of the editor does. nil is for all.
+	Serves func(languageID string, elsewhere bool) bool
 	// Problems are what of the settings is not used as it stands; nil is none.
 	Problems func(root string) []config.Problem
 	// Doctor says what works here and what does not, as "doctor --json" does.
@@ -112,6 +113,8 @@ type Server struct {
 	status   *statusFeed
 	turns    *turns
 	diagnose *diagnoser
+
+	elsewhere elsewhere
 
 	ws       *workspace.Workspace // set by initialize, before any route that uses it
 	counting counting
@@ -265,6 +268,7 @@ func (s *Server) routes() table {
 	s.reviewRoutes(t)
 	s.memoryRoutes(t)
 	s.navigationRoutes(t)
+	s.elsewhereRoutes(t)
 	s.actionRoutes(t)
 	s.commandRoutes(t)
 	return t

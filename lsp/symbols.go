@@ -125,11 +125,11 @@ func (s *Server) selectionRanges(ctx context.Context, p *selectionParams, at pla
 func (s *Server) workspaceSymbols(ctx context.Context, p *struct {
 	Query string `json:"query"`
 }) ([]protocol.SymbolInformation, error) {
-	g, err := s.graphFor(ctx, "")
+	g, err := s.graphService(ctx)
 	if err != nil {
 		return nil, quiet(err)
 	}
-	found, err := g.WorkspaceSymbols(ctx, p.Query, maxSymbols, s.counting.encoding)
+	found, err := g.WorkspaceSymbols(ctx, p.Query, maxSymbols, s.served, s.counting.encoding)
 	out := make([]protocol.SymbolInformation, 0, len(found))
 	for _, l := range found {
 		x := protocol.SymbolInformation{Location: protocol.Location{URI: uri.URI(s.ws.URI(l.Path)), Range: rangeToLSP(rangeOut(l.NameRange))}}
@@ -201,7 +201,7 @@ func (s *Server) calls(ctx context.Context, p *callItem, find func(graph.Service
 	if err != nil {
 		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
 	}
-	g, err := s.graphFor(ctx, "")
+	g, err := s.graphService(ctx)
 	if err != nil {
 		return nil, quiet(err)
 	}
@@ -230,7 +230,7 @@ func (p *GraphQueryParams) validate() error {
 
 // graphQuery answers exactly like "stella-ls graph --json".
 func (s *Server) graphQuery(ctx context.Context, p *GraphQueryParams) (json.RawMessage, error) {
-	g, err := s.graphFor(ctx, "")
+	g, err := s.graphService(ctx)
 	if errors.Is(err, errQuiet) {
 		return nil, jsonrpc2.NewError(codeRequestFailed, "this server has no code graph")
 	}
@@ -276,7 +276,7 @@ func (s *Server) utf16Column(ctx context.Context, path string, pos Position) int
 
 // reindexCommand looks at every file again.
 func (s *Server) reindexCommand(ctx context.Context, _ json.RawMessage) (any, error) {
-	g, err := s.graphFor(ctx, "")
+	g, err := s.graphService(ctx)
 	if err != nil {
 		return nil, quiet(err)
 	}

@@ -1,11 +1,13 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,6 +55,8 @@ type Registry struct {
 
 	mu    sync.RWMutex // guards tools
 	tools map[string]*entry
+	shown bool // Specs was called
+	later int  // tools added since
 
 	running sync.WaitGroup // calls, abandoned ones included
 }
@@ -60,6 +64,7 @@ type Registry struct {
 type entry struct {
 	tool   Tool
 	spec   Spec
+	later  int // its place behind those that were there at first; 0 is one of them
 	schema *jsonschema.Resolved
 }
 
@@ -98,7 +103,12 @@ func (r *Registry) Add(t Tool) error {
 	if _, taken := r.tools[spec.Name]; taken {
 		return fmt.Errorf("tool %s: the name is taken", spec.Name)
 	}
-	r.tools[spec.Name] = &entry{tool: t, spec: spec, schema: schema}
+	e := &entry{tool: t, spec: spec, schema: schema}
+	if r.shown {
+		r.later++
+		e.later = r.later
+	}
+	r.tools[spec.Name] = e
 	return nil
 }
 
@@ -120,14 +130,19 @@ func (r *Registry) Remove(name string) {
 func (r *Registry) Has(name string) bool { return r.lookup(name) != nil }
 
 // Specs describe all tools, in name order, so that requests stay byte-identical.
+// Those that are added after the first call stand at the end, as they came: what a
+// request began with, the next one begins with too.
 func (r *Registry) Specs() []Spec {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	specs := make([]Spec, 0, len(r.tools))
-	for _, e := range r.tools {
-		specs = append(specs, e.spec)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shown = true
+	entries := slices.SortedFunc(maps.Values(r.tools), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.later, b.later), strings.Compare(a.spec.Name, b.spec.Name))
+	})
+	specs := make([]Spec, len(entries))
+	for i, e := range entries {
+		specs[i] = e.spec
 	}
-	sort.Slice(specs, func(i, j int) bool { return specs[i].Name < specs[j].Name })
 	return specs
 }
 

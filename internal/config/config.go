@@ -76,7 +76,7 @@ type Budget struct {
 }
 
 type Graph struct {
-	Serve     string            `toml:"serve" json:"serve" values:"auto|on|off" doc:"auto: only where no other server answers."`
+	Serve     string            `toml:"serve" json:"serve" values:"auto|on|off" doc:"auto: only for languages that no other server of the editor answers for; its extension tells which. on: always. off: never, and hover shows memories only. Commands and sessions ask the graph in any case."`
 	Languages map[string]string `toml:"languages" json:"languages" values:"auto|on|off" doc:"The same, for one language: python = \"off\"."`
 }
 

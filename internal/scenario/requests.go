@@ -199,3 +199,50 @@ func wantOnePrefix(w *world, a []string) error {
 	}
 	return compare("the number of requests", fmt.Sprint(n), "is", a[0])
 }
+
+// wantAppeared looks at the newest session's requests: from the nth on the tool is
+// the last of the tools, and before it is none; system text and all other tools
+// keep their bytes.
+func wantAppeared(w *world, a []string) error {
+	from, err := strconv.Atoi(a[1])
+	if err != nil {
+		return err
+	}
+	all, err := w.recorded("turn")
+	if err != nil {
+		return err
+	}
+	n, system, tools := 0, "", ""
+	for _, r := range all {
+		if r.Session != all[len(all)-1].Session {
+			continue
+		}
+		b, err := r.decoded()
+		if err != nil {
+			return err
+		}
+		n++
+		was := tools
+		tools = strings.TrimSuffix(string(b.Tools), "]")
+		if n == 1 {
+			was, system = tools, string(b.System)
+		}
+		added, ok := strings.CutPrefix(tools, was)
+		switch {
+		case string(b.System) != system:
+			return fmt.Errorf("request %d has another system text:\n%s\nthe first:\n%s", n, b.System, system)
+		case !ok:
+			return fmt.Errorf("request %d has other tools:\n%s\nthe one before:\n%s", n, tools, was)
+		case n != from && added != "":
+			return fmt.Errorf("request %d has more tools: %s", n, added)
+		case n == from && strings.Count(added, `"name":"`+a[0]+`"`) != 1:
+			return fmt.Errorf("request %d adds no %s: %q", n, a[0], added)
+		case n < from && strings.Contains(tools, `"name":"`+a[0]+`"`):
+			return fmt.Errorf("request %d has %s already", n, a[0])
+		}
+	}
+	if n < from {
+		return fmt.Errorf("only %d requests were recorded", n)
+	}
+	return nil
+}

@@ -39,6 +39,8 @@ import (
 //	want reflection OP TEXT                  the newest request for a reflection, now or soon
 //	want one-prefix N                        N requests of the newest session so far, all with the same bytes
 //	                                         as tools and system text
+//	want appeared TOOL N                     in the newest session TOOL joins the tools with the Nth request, as the
+//	                                         last; all other bytes of tools and system text stay
 //	want one-recall N                        the newest N requests hold the same bytes as recall block
 //	want row DATABASE QUERY TEXT             the first column of the first row, now or soon
 func init() {
@@ -78,6 +80,7 @@ func init() {
 		"reflection":  {2, wantReflection},
 		"one-prefix":  {1, wantOnePrefix},
 		"one-recall":  {1, wantOneRecall},
+		"appeared":    {2, wantAppeared},
 		"row":         {3, wantRow},
 	} {
 		wants[name] = check

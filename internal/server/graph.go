@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"github.com/stella-ls/stella-ls/agent/tools"
 	"github.com/stella-ls/stella-ls/graph"
@@ -20,6 +22,39 @@ func openGraph(o Options, op lsp.Opening) (*graph.Graph, error) {
 		Notice:        func(text string) { op.Tell("Stella: " + text) },
 		ClientWatches: op.WatchesFiles,
 	})
+}
+
+// startGraph begins indexing. A test can hold it back (--test-hooks): the
+// environment's STELLA_TEST_INDEX is the name of the gate that it then waits at.
+func (p *parts) startGraph(ctx context.Context, o Options) {
+	name := ""
+	if o.TestHooks && o.Env != nil {
+		name = o.Env("STELLA_TEST_INDEX")
+	}
+	if name == "" {
+		p.graph.Start(ctx)
+		return
+	}
+	waiting, stop := context.WithCancel(ctx)
+	p.held.stop = stop
+	p.held.done.Go(func() {
+		if p.models.gate.Wait(waiting, name) == nil {
+			p.graph.Start(ctx)
+		}
+	})
+}
+
+// holding is a start that waits at a gate.
+type holding struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+func (h *holding) end() {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.done.Wait()
 }
 
 func graphCache(home string) string { return filepath.Join(home, "cache", "graph") }
@@ -55,10 +90,20 @@ func (t graphTool) Query(ctx context.Context, q tools.GraphQuery) (tools.GraphAn
 
 // serves says whether the editor is to get answers about a language from here:
 // another server may do that, and then nothing must appear twice. "auto" is on
-// unless the editor's extension has turned the language off.
-func serves(s config.Graph, language string) bool {
-	if own, ok := s.Languages[language]; ok {
-		return own != "off"
+// unless one does. What is set for typescript holds for typescriptreact too,
+// unless that has a setting of its own.
+func serves(s config.Graph, language string, elsewhere bool) bool {
+	mode := s.Serve
+	for _, name := range []string{strings.TrimSuffix(language, "react"), language} {
+		if own, ok := s.Languages[name]; ok {
+			mode = own
+		}
 	}
-	return s.Serve != "off"
+	switch mode {
+	case "on":
+		return true
+	case "off":
+		return false
+	}
+	return !elsewhere
 }

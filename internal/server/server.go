@@ -67,10 +67,12 @@ type parts struct {
 	manager  *agent.Manager
 	record   *record.Set
 	tidying  tidying
+	held     holding
 }
 
 func (p *parts) close(ctx context.Context) error {
 	p.tidying.stop()
+	p.held.end()
 	return errors.Join(p.manager.Close(ctx), p.memory.Close(), p.guard.Close(ctx), p.graph.Close(), p.models.close(), p.record.Close())
 }
 
@@ -165,12 +167,12 @@ func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) 
 	if err != nil {
 		return nil, err
 	}
-	p.graph.Start(ctx)
+	p.startGraph(ctx, o)
 	return &lsp.Backend{
 		Sessions: asking{p.manager, p.trust, op.Client, ctx},
 		Memory:   p.memory,
 		Graph:    p.graph,
-		Serves:   func(language string) bool { return serves(p.settings.get().Graph, language) },
+		Serves:   func(language string, elsewhere bool) bool { return serves(p.settings.get().Graph, language, elsewhere) },
 		Problems: func(root string) []config.Problem {
 			_, problems := config.Load(config.Sources{Home: o.Home, Root: root, Trusted: p.trust.trusted()})
 			return problems

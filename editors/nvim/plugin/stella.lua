@@ -32,3 +32,13 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufWritePost', 'File
     end
   end,
 })
+
+-- Another server came to a buffer, or left it, or has said late what it can do.
+vim.api.nvim_create_autocmd({ 'LspAttach', 'LspDetach', 'BufEnter' }, {
+  group = 'stella',
+  callback = function()
+    if package.loaded['stella.client'] then
+      require('stella.elsewhere').refresh()
+    end
+  end,
+})

@@ -64,8 +64,9 @@ function M.read(path)
 end
 
 --- A language server inside this process: it mirrors documents by what it is
---- sent, with an implementation of its own, and answers initialize.
----@return table fake {docs, seen, dispatchers, cmd}
+--- sent, with an implementation of its own, and answers initialize; provides are
+--- further capabilities.
+---@return table fake {docs, seen, dispatchers, cmd, provides}
 function M.fake_server(encoding)
   local fake = { docs = {}, seen = {}, requests = {}, answers = {} }
   local function units(text, line, char)
@@ -132,10 +133,10 @@ function M.fake_server(encoding)
         fake.requests[#fake.requests + 1] = { method = method, params = params }
         if method == 'initialize' then
           cb(nil, {
-            capabilities = {
+            capabilities = vim.tbl_extend('error', {
               positionEncoding = encoding,
               textDocumentSync = { openClose = true, change = 2, save = { includeText = true } },
-            },
+            }, fake.provides or {}),
           })
         elseif fake.answers[method] then
           cb(nil, fake.answers[method](params))

@@ -6,6 +6,7 @@ import { findServer } from './bootstrap';
 import { Guarded } from './guarded';
 import { Changes } from './changes';
 import { listDiagnostics } from './diagnostics';
+import { elsewhere } from './elsewhere';
 import { Method, type ApplyEditParams, type DiagnosticsResult, type GuardStatusParams, type PermissionParams, type SessionUpdateParams } from './protocol';
 import { Questions } from './questions';
 import { Sessions } from './sessions';
@@ -26,6 +27,7 @@ export class Ctx implements vscode.Disposable {
   private starting: Promise<void> | undefined;
   private stopped = false;
   private failures = 0;
+  private elsewhere = '[]'; // what the server was told last
   private timer: NodeJS.Timeout | undefined;
 
   constructor(readonly extension: vscode.ExtensionContext) {}
@@ -68,6 +70,8 @@ export class Ctx implements vscode.Disposable {
       await client.start();
       this.status.set({ problem: undefined, starting: false });
       this.log.info('the server runs');
+      this.elsewhere = '[]'; // a new server knows of nobody
+      void this.extensionsChanged();
       // Longer up than a crash loop would be: the next failure starts counting anew.
       this.timer = setTimeout(() => { this.failures = 0; }, 60_000);
       this.sessions.refresh();
@@ -83,6 +87,16 @@ export class Ctx implements vscode.Disposable {
     const settings = vscode.workspace.getConfiguration('stella').get<object>('settings', {});
     await this.client.sendNotification('workspace/didChangeConfiguration', { settings: { stella: settings } });
     this.trace.settingChanged();
+  }
+
+  /** Other extensions came or went: the server keeps quiet where they answer. */
+  async extensionsChanged(): Promise<void> {
+    const languages = elsewhere((id) => vscode.extensions.getExtension(id) !== undefined);
+    const now = JSON.stringify(languages);
+    if (now === this.elsewhere || this.client?.isRunning() !== true) return;
+    this.elsewhere = now;
+    this.log.info(`other extensions answer for: ${languages.join(', ') || 'nothing'}`);
+    await this.client.sendNotification(Method.graphElsewhere, { languages });
   }
 
   private options(library: typeof import('vscode-languageclient/node')): LanguageClientOptions {

@@ -32,6 +32,7 @@ export function activate(context: vscode.ExtensionContext): Promise<Api> {
     if (e.affectsConfiguration('stella.server')) void c.restart();
     else if (e.affectsConfiguration('stella')) void c.settingsChanged();
   }));
+  context.subscriptions.push(vscode.extensions.onDidChange(() => void c.extensionsChanged()));
   void c.start(); // activation does not wait for the server; commands do
   const spent = loading + used(from); // what the editor does in between is not ours
   const activation = Number.isNaN(spent) ? undefined : spent;

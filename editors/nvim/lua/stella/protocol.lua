@@ -55,6 +55,7 @@ return {
   memoryForget = 'stella/memory/forget',
   memoryHistory = 'stella/memory/history',
   graphQuery = 'stella/graph/query',
+  graphElsewhere = 'stella/graph/elsewhere',
   contextPreview = 'stella/context/preview',
   testRelease = 'stella/test/release',
   -- server to client

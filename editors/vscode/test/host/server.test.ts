@@ -52,6 +52,21 @@ describe('the server in the extension', () => {
     assert.ok(titles.some((t) => t.startsWith('Write tests')), titles.join(' | '));
   });
 
+  it('keeps quiet about languages of other extensions, the built-in TypeScript included', async () => {
+    assert.ok(vscode.extensions.getExtension('vscode.typescript-language-features'), 'TypeScript is built in');
+    writeFileSync(path.join(root, 'one.ts'), 'export function areaOf() { return 1; }\nareaOf();\n');
+    writeFileSync(path.join(root, 'one.py'), 'def area_of():\n    return 1\narea_of()\n');
+    const symbols = async (query: string): Promise<string[]> => (await api.ctx.client!.sendRequest<{ name: string; location: { uri: string } }[]>('workspace/symbol', { query })).map((s) => path.basename(s.location.uri));
+    await until('python is served', async () => (await symbols('area_of')).includes('one.py'));
+    await until('the graph itself knows the other one too', async () => {
+      const asked = await api.ctx.client!.sendRequest<{ results: { path: string }[] }>('stella/graph/query', { op: 'definitions', target: 'areaOf' });
+      return asked.results.some((r) => r.path === 'one.ts');
+    });
+    assert.ok(!(await symbols('areaOf')).includes('one.ts'), 'typescript is not served');
+    const hover = await api.ctx.client!.sendRequest('textDocument/hover', { textDocument: { uri: vscode.Uri.file(path.join(root, 'one.ts')).toString() }, position: { line: 1, character: 1 } });
+    assert.equal(hover, null);
+  });
+
   it('lists sessions', async () => {
     assert.deepEqual(await api.ctx.sessions.list(), []);
   });
