@@ -111,6 +111,9 @@ func (ds *documents) touch(p string) {
 	switch {
 	case !open || ds.closed:
 		delete(ds.m, p)
+		if d != nil && !ds.closed && ds.g.index.get(p) == nil { // only the buffer was there
+			ds.g.indexer.changed(p)
+		}
 	case d == nil:
 		l := languageOf(p)
 		if l == nil {
@@ -122,6 +125,9 @@ func (ds *documents) touch(p string) {
 		d = &doc{ds: ds, path: p, lang: l}
 		d.seq.Store(1)
 		ds.m[p] = d
+		if !ds.g.index.isFile(p) { // new: those who import it shall find it
+			ds.g.indexer.changed(p)
+		}
 	default:
 		d.seq.Add(1)
 	}

@@ -61,6 +61,41 @@ func TestUnsavedNewFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAnswer(t, g, OpDefinitions, "lone", "script:1 function lone name")
+
+	// A buffer that has no file yet is what an import of it leads to.
+	settle := func() {
+		t.Helper()
+		if err := g.Wait(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uri := "file://" + dir + "/new.ts"
+	if err := ws.DidOpen(uri, "typescript", 1, "export function nu() {}\n"); err != nil {
+		t.Fatal(err)
+	}
+	settle()
+	wantAnswer(t, g, OpImports, "a.ts", "./new -> new.ts resolved")
+	wantAnswer(t, g, OpReferences, "nu", "a.ts:1 import nu import", "a.ts:2 call nu import")
+	g.Reindex() // which finds no such file
+	settle()
+	wantAnswer(t, g, OpImports, "a.ts", "./new -> new.ts resolved")
+
+	// Deleted while it is open, it is still what people see.
+	write(t, dir+"/new.ts", "export function nu() {}\n")
+	g.FilesChanged(workspace.Path(dir + "/new.ts"))
+	settle()
+	if err := os.Remove(dir + "/new.ts"); err != nil {
+		t.Fatal(err)
+	}
+	g.FilesChanged(workspace.Path(dir + "/new.ts"))
+	settle()
+	wantAnswer(t, g, OpImports, "a.ts", "./new -> new.ts resolved")
+	if err := ws.DidClose(uri); err != nil {
+		t.Fatal(err)
+	}
+	settle()
+	wantAnswer(t, g, OpImports, "a.ts", "./new -> - unresolved")
+	wantAnswer(t, g, OpDefinitions, "nu", "nothing")
 }
 
 // Every facts blob of real text survives packing.

@@ -36,6 +36,11 @@ func (g *Graph) pass(ctx context.Context, w *watcher) {
 		}
 		jobs = append(jobs, g.compare(r, r.dir, found.files)...)
 	}
+	for p := range g.docs.all() {
+		if r := g.rootOf(p); r != nil && !r.openOnly && !g.index.isFile(p) {
+			g.gone(r, p)
+		}
+	}
 	w.watch(dirs)
 	g.process(ctx, jobs)
 	if ctx.Err() != nil {
@@ -79,10 +84,26 @@ func (g *Graph) compare(r *root, dir string, files []found) []found {
 	}
 	for _, p := range g.index.below(dir) {
 		if !there[p] {
-			g.remove(r, p)
+			g.gone(r, p)
 		}
 	}
 	return jobs
+}
+
+// gone notes that the disk holds no such file. What is open in the editor is
+// still there for those who import it.
+func (g *Graph) gone(r *root, p string) {
+	if !g.docs.has(p) {
+		g.remove(r, p)
+		return
+	}
+	if g.index.drop(p) != nil {
+		g.linker.changed(p)
+		g.writer.remove(r, p)
+	}
+	if ok, _ := r.judge(p, false); ok && g.index.see(p) {
+		g.linker.exists(p)
+	}
 }
 
 // racy reports whether a file was written so shortly before it was looked at
@@ -153,7 +174,7 @@ func (g *Graph) file(ctx context.Context, f found) {
 		text, err = g.source.Read(f.path, maxFile)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			g.remove(r, f.path)
+			g.gone(r, f.path)
 			return
 		case errors.Is(err, workspace.ErrTooLarge):
 			e.skip = skipLarge
@@ -251,7 +272,7 @@ func (g *Graph) update(ctx context.Context, w *watcher, paths map[string]bool) {
 		if err != nil {
 			w.forget(p)
 			for _, q := range append(g.index.below(p), p) {
-				g.remove(r, q)
+				g.gone(r, q)
 			}
 			continue
 		}
