@@ -270,12 +270,19 @@ func TestManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	began := time.Now()
+	took := func(what string) {
+		t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond))
+		began = time.Now()
+	}
 	g := indexed(t, Options{NoWatch: true, CacheDir: t.TempDir()}, dir)
+	took("indexed")
 	if files := g.Status().Files; files != n {
 		t.Errorf("%d files of %d", files, n)
 	}
 	for _, i := range []int{0, n / 2, n - 1} {
 		a := ask(t, g, OpReferences, fmt.Sprintf("f%d", i))
+		took("references")
 		if len(a.Results) != 2 || a.Results[1].How != HowImport {
 			t.Errorf("references of f%d: %s", i, brief(a))
 		}
@@ -287,6 +294,7 @@ func TestManyFiles(t *testing.T) {
 	if err := g.Wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	took("a pass after a folder of 1000 was deleted")
 	if files := g.Status().Files; files != n-1000 {
 		t.Errorf("%d files are left of %d", files, n-1000)
 	}
