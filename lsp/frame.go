@@ -15,7 +15,7 @@ import (
 // Limits of the base protocol, in bytes. A frame above maxFrame is skipped and
 // answered; a header line above maxHeaderLine is noise.
 const (
-	maxFrame      = 256 << 20
+	maxFrame      = 128 << 20 // a didOpen of some 50 MB, above which editors open no document
 	maxHeaderLine = 8 << 10
 	keepBuffer    = 1 << 20 // a larger read buffer is not kept for the next frame
 )
@@ -27,13 +27,14 @@ func (e *frameError) Error() string { return e.msg }
 
 // stream frames JSON-RPC messages with LSP headers. Unlike the library's own it
 // survives what it cannot read: noise between frames, a broken header, a frame
-// above the limit, a body that is not JSON. Each is answered with an error and
+// above the limit or shorter than its header claims, a body that is not JSON. Each is answered with an error and
 // reported through bad, and reading goes on with the next frame.
 //
 // Writes go through an outbox, so that no writer but a full outbox ever waits
 // for the client.
 type stream struct {
 	in    *bufio.Reader
+	back  *pushback // what in reads from
 	conn  io.ReadWriteCloser
 	out   *outbox
 	limit int
@@ -46,8 +47,9 @@ type stream struct {
 }
 
 func newStream(conn io.ReadWriteCloser, out *outbox) *stream {
+	back := &pushback{from: conn}
 	return &stream{
-		in: bufio.NewReaderSize(conn, 64<<10), conn: conn, out: out, limit: maxFrame,
+		in: bufio.NewReaderSize(back, 64<<10), back: back, conn: conn, out: out, limit: maxFrame,
 		bad: func(string, []byte) {}, eof: func(error) {},
 	}
 }
@@ -121,48 +123,6 @@ func encodeFrame(msg jsonrpc2.Message) ([]byte, error) {
 	b = strconv.AppendInt(b, int64(len(body)), 10)
 	b = append(b, "\r\n\r\n"...)
 	return append(b, body...), nil
-}
-
-// readFrame reads one header block and the body that it announces. The body is
-// valid until the next call.
-func (s *stream) readFrame() ([]byte, error) {
-	length, err := s.readHeader()
-	if err != nil {
-		return nil, err
-	}
-	if length > s.limit {
-		return s.skipFrame(length)
-	}
-	body := s.body(length)
-	if _, err := io.ReadFull(s.in, body); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, err
-	}
-	return body, nil
-}
-
-// body returns n bytes, reusing the last frame's buffer unless that would keep
-// the memory of one huge document for the life of the connection.
-func (s *stream) body(n int) []byte {
-	if cap(s.buf) < n || (cap(s.buf) > keepBuffer && n <= keepBuffer) {
-		s.buf = make([]byte, n)
-	}
-	return s.buf[:n]
-}
-
-// skipFrame drops a frame above the limit and returns its head, which shows
-// whose message it was.
-func (s *stream) skipFrame(length int) ([]byte, error) {
-	head := make([]byte, min(length, 4<<10))
-	if _, err := io.ReadFull(s.in, head); err != nil {
-		return nil, err
-	}
-	if _, err := io.CopyN(io.Discard, s.in, int64(length-len(head))); err != nil {
-		return nil, err
-	}
-	return head, &frameError{msg: fmt.Sprintf("the message has %d bytes; the limit is %d", length, s.limit)}
 }
 
 const contentLength = "content-length:"
