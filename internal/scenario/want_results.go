@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -73,6 +74,16 @@ func wantRefused(w *world, a []string) error {
 	}
 	if _, ok := r.object["actual"]; !ok {
 		return fmt.Errorf("the refusal lacks actual: %s", r.text)
+	}
+	for key := range r.object { // docs/guard.md: nothing else is in it
+		if !slices.Contains([]string{"status", "path", "expected", "actual", "changed_by", "diff_since_read", "diff_cut", "next", "files"}, key) {
+			return fmt.Errorf("the refusal has %s: %s", key, r.text)
+		}
+	}
+	if _, diff := r.object["diff_since_read"]; diff {
+		if _, cut := r.object["diff_cut"]; !cut {
+			return fmt.Errorf("the refusal does not say what its difference leaves out: %s", r.text)
+		}
 	}
 	if len(changedBy(r)) == 0 {
 		return fmt.Errorf("the refusal does not say who changed it: %s", r.text)
