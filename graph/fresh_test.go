@@ -282,6 +282,9 @@ func TestIgnoredFoldersAreNotWatched(t *testing.T) {
 	if st := w.Status(); st.Watches != 3 || st.Files != 2 {
 		t.Errorf("%d directories watched, %d files indexed", st.Watches, st.Files)
 	}
+	if n, whole := Folders(context.Background(), workspace.New(workspace.Options{Roots: []string{dir}})); n != 3 || !whole {
+		t.Errorf("%d directories are counted, whole %v", n, whole)
+	}
 }
 
 // Events that were lost lead to a pass.

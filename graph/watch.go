@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 // Debouncing: a batch is handed over when nothing happened for quiet, and at the
@@ -27,6 +30,7 @@ type watcher struct {
 	out  chan struct{}
 	stop chan struct{}
 	done sync.WaitGroup
+	git  int // git directories watched beside dirs
 
 	mu      sync.Mutex
 	paths   map[string]bool
@@ -65,12 +69,14 @@ func newInotify() (notifier, error) {
 
 func startWatcher(g *Graph, fs notifier) *watcher {
 	w := &watcher{g: g, fs: fs, out: make(chan struct{}, 1), stop: make(chan struct{}), paths: map[string]bool{}, dirs: map[string]bool{}}
-	w.done.Go(w.run)
 	for _, r := range g.allRoots() {
 		if r.gitDir != "" && !r.openOnly {
-			_ = fs.Add(filepath.FromSlash(r.gitDir)) // HEAD, and the index
+			if fs.Add(filepath.FromSlash(r.gitDir)) == nil { // HEAD, and the index
+				w.git++
+			}
 		}
 	}
+	w.done.Go(w.run)
 	return w
 }
 
@@ -223,7 +229,7 @@ func (w *watcher) isLimited() bool {
 
 func (w *watcher) count() {
 	w.g.stateMu.Lock()
-	w.g.state.watches = len(w.dirs)
+	w.g.state.watches = len(w.dirs) + w.git
 	w.g.state.watching = "inotify"
 	if w.limited {
 		w.g.state.watching = "inotify, in part"
@@ -244,4 +250,27 @@ func (g *Graph) setWatching(w *watcher) {
 	default:
 		g.state.watching = "inotify"
 	}
+}
+
+// Folders counts the directories that a watcher of a workspace would watch, git's
+// own included; whole is false when ctx ended before all were seen.
+func Folders(ctx context.Context, ws *workspace.Workspace) (n int, whole bool) {
+	g, err := Open(Options{Workspace: ws, NoWatch: true})
+	if err != nil {
+		return 0, false
+	}
+	defer g.Close()
+	whole = true
+	for _, r := range g.allRoots() {
+		if r.openOnly {
+			continue
+		}
+		found := r.walk(ctx, r.dir)
+		n += len(found.dirs)
+		whole = whole && !found.cut
+		if r.gitDir != "" {
+			n++
+		}
+	}
+	return n, whole && ctx.Err() == nil
 }

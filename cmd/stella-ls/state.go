@@ -208,7 +208,7 @@ exit codes: 0 nothing is broken, 1 something is, 2 wrong usage
 		fmt.Fprintln(e.stderr, "stella-ls doctor:", err)
 		return exitFail
 	}
-	checks := server.Doctor(ctx, o, dir)
+	checks := server.Doctor(ctx, o, dir, nil)
 	if *asJSON {
 		printJSON(e.stdout, server.Report(checks))
 	} else {

@@ -9,12 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/stella-ls/stella-ls/agent/model"
 	"github.com/stella-ls/stella-ls/agent/model/script"
+	"github.com/stella-ls/stella-ls/graph"
 	"github.com/stella-ls/stella-ls/guard/commit"
 	"github.com/stella-ls/stella-ls/internal/config"
 )
@@ -34,15 +34,16 @@ const (
 )
 
 // Doctor looks at what works here: the state directory, settings, model, how
-// files in root are written, watching, trust, editors. It contacts nobody.
-func Doctor(ctx context.Context, o Options, root string) []Check {
+// files in root are written, watching, trust, editors. It contacts nobody. running is
+// the index of the server that asks, nil where none runs.
+func Doctor(ctx context.Context, o Options, root string, running *graph.IndexStatus) []Check {
 	checks := []Check{{"version", checkOK, fmt.Sprintf("stella-ls %s, %s/%s", o.Version, runtime.GOOS, runtime.GOARCH), ""}}
 	checks = append(checks, checkHome(o.Home))
 	trusted, trust := checkTrust(o, root)
 	checks = append(checks, trust)
 	settings, found := config.Load(config.Sources{Home: o.Home, Root: root, Trusted: trusted})
 	checks = append(checks, checkSettings(found)...)
-	checks = append(checks, checkModel(settings.Model, o.Env), checkCommit(root), checkWatches(), checkDisplaced(o.Home))
+	checks = append(checks, checkModel(settings.Model, o.Env), checkCommit(root), checkWatches(ctx, root, running), checkDisplaced(o.Home))
 	return append(checks, checkTools(ctx)...)
 }
 
@@ -127,23 +128,6 @@ func checkCommit(root string) Check {
 		return Check{"writing files", checkWarn, "mode " + p.Mode + ": " + strings.Join(p.Notes, "; "), "a local file system of your own gives the full guard"}
 	}
 	return Check{"writing files", checkOK, "mode " + p.Mode, ""}
-}
-
-// fewWatches is where a repository of usual size no longer fits.
-const fewWatches = 65_536
-
-func checkWatches() Check {
-	const file = "/proc/sys/fs/inotify/max_user_watches"
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return Check{"file watching", checkOK, "by the platform's own means", ""}
-	}
-	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-	if n < fewWatches {
-		return Check{"file watching", checkWarn, fmt.Sprintf("%d directories at most; above that the index is brought up to date by rescans", n),
-			"sysctl fs.inotify.max_user_watches=524288"}
-	}
-	return Check{"file watching", checkOK, fmt.Sprintf("up to %d directories", n), ""}
 }
 
 func checkDisplaced(home string) Check {

@@ -177,7 +177,10 @@ func open(ctx context.Context, o Options, op lsp.Opening) (*lsp.Backend, error) 
 			_, problems := config.Load(config.Sources{Home: o.Home, Root: root, Trusted: p.trust.trusted()})
 			return problems
 		},
-		Doctor: func(ctx context.Context) any { return Report(Doctor(ctx, o, firstRoot(op.Workspace))) },
+		Doctor: func(ctx context.Context) any {
+			index := p.graph.Status()
+			return Report(Doctor(ctx, o, firstRoot(op.Workspace), &index))
+		},
 		Reconfigure: func(section json.RawMessage) error {
 			p.settings.set(section)
 			return nil
