@@ -45,7 +45,7 @@ type doc struct {
 	seen int64      // seq that cur is of
 	cur  *view
 	tree *sitter.Tree
-	last *extract.Open // the facts of tree
+	last extract.Open // the facts of tree
 	hash *nameHashes
 }
 
@@ -255,15 +255,10 @@ func (d *doc) parseWhole(ctx context.Context, u *extract.Unit, text []byte) (*fa
 	if err != nil {
 		return nil, err
 	}
-	d.build(ctx, u, text, tree)
+	d.ds.worker.Forget(&d.last)
+	d.ds.worker.Whole(ctx, u, text, tree, &d.last)
 	d.keep(tree)
 	return d.last.File, nil
-}
-
-// build makes all facts of a tree.
-func (d *doc) build(ctx context.Context, u *extract.Unit, text []byte, tree *sitter.Tree) {
-	caps, complete := d.ds.worker.Captures(u, tree)
-	d.last = extract.NewOpen(d.ds.worker.Build(ctx, u, text, caps, tree, complete))
 }
 
 // parseAgain parses what changed, and makes the facts of the top-level pieces that
@@ -280,9 +275,7 @@ func (d *doc) parseAgain(ctx context.Context, u *extract.Unit, text []byte) (*fa
 	if r, ok := d.tree.Changed(tree); ok {
 		changed.Start, changed.End = min(changed.Start, r.Start), max(changed.End, min(r.End, uint32(len(text))))
 	}
-	if !d.ds.worker.Again(ctx, u, text, tree, d.last, e, changed) {
-		d.build(ctx, u, text, tree)
-	}
+	d.ds.worker.Again(ctx, u, text, tree, &d.last, extract.Change{Old: d.cur.text, Edit: e, Roots: changed})
 	d.keep(tree)
 	return d.last.File, nil
 }
@@ -305,9 +298,16 @@ func (d *doc) keep(tree *sitter.Tree) {
 	if len(ds.recent) > maxTrees {
 		oldest := ds.recent[0]
 		ds.recent = ds.recent[1:]
-		oldest.tree.Close()
-		oldest.tree, oldest.last = nil, nil
+		oldest.forget()
 	}
+}
+
+// forget frees the document's tree and what was made of it.
+func (d *doc) forget() {
+	d.tree.Close()
+	d.tree = nil
+	d.ds.worker.Forget(&d.last)
+	d.last = extract.Open{}
 }
 
 // drop frees the document's tree. The worker's lock is held.
@@ -315,8 +315,7 @@ func (d *doc) drop() {
 	if d.tree == nil {
 		return
 	}
-	d.tree.Close()
-	d.tree, d.last = nil, nil
+	d.forget()
 	list := d.ds.recent[:0]
 	for _, o := range d.ds.recent {
 		if o != d {

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
 	"github.com/stella-ls/stella-ls/graph/internal/sitter"
@@ -11,37 +12,70 @@ import (
 // made of its own: see Worker.Again.
 type Open struct {
 	File  *facts.File
+	Parts int               // how often the facts were made in part since they were made whole
 	names map[string]uint32 // File.Names by text; made when it is first needed
-	first int               // how many names there were at first
+	first int               // how many names there were when they were made whole
 }
 
-// NewOpen begins with the facts that Build made of a whole text.
-func NewOpen(f *facts.File) *Open { return &Open{File: f, first: len(f.Names)} }
+// Whole makes all facts of a text.
+func (w *Worker) Whole(ctx context.Context, u *Unit, text []byte, tree *sitter.Tree, o *Open) {
+	caps, complete := w.cursor.RunAll(u.query, tree)
+	if tree.HasError() {
+		caps = slices.Clone(caps) // the cursor is used again
+	} else {
+		w.Forget(o)
+	}
+	f := w.build(ctx, u, text, caps, tree, complete, o)
+	*o = Open{File: f, first: len(f.Names)}
+}
+
+// Change is what an edit did to an open text.
+type Change struct {
+	Old  []byte // the text before
+	Edit sitter.Edit
+	// Roots is the range of the new text in which its root's children are not those
+	// of the tree before, the edit included.
+	Roots sitter.Span
+}
 
 // maxStale bounds the names in File.Names that no longer occur in the text.
 const maxStale = 4096
 
-// Again makes the facts of a text that came from o's by one edit. tree is the text's,
-// and changed the range of the new text in which its root's children are not those of
-// the tree before. Only the top-level pieces around it are queried, built and have
-// their types worked out; all else is copied, moved. false: it cannot tell that this
-// is right, the whole text must be built.
+// Again makes the facts of a text that came from o's by one edit; tree is the new
+// text's. Only the top-level pieces around the change are queried, built and have
+// their types worked out; all else is copied, moved. Where it cannot tell that this
+// is right, it makes them of the whole text.
 //
 // It is right because a piece's facts do not depend on other pieces: patterns do not
 // reach over two children of the root, but for attributes and comments, which Region
 // keeps together with what they stand before; what links definitions of one file
 // level (rebinding) is looked for here.
-func (w *Worker) Again(ctx context.Context, u *Unit, text []byte, tree *sitter.Tree, o *Open, e sitter.Edit, changed sitter.Span) bool {
-	in, ok := tree.Region(changed.Start, changed.End, u.quiet)
+func (w *Worker) Again(ctx context.Context, u *Unit, text []byte, tree *sitter.Tree, o *Open, c Change) {
+	w.moveHealed(o, c.Old, c.Edit)
+	if w.inPart(ctx, u, text, tree, o, c) {
+		o.Parts++
+		return
+	}
+	w.Whole(ctx, u, text, tree, o)
+}
+
+func (w *Worker) inPart(ctx context.Context, u *Unit, text []byte, tree *sitter.Tree, o *Open, c Change) bool {
+	in, before, ok := tree.Region(c.Roots.Start, c.Roots.End, u.quiet)
 	if !ok || u.Split != nil || len(o.File.Notes) > 0 || int(in.End-in.Start) > len(text)/2+around {
 		return false
 	}
-	captures, complete := w.within(u, tree, in)
+	to := in.End
+	if tree.HasError() {
+		if at, ok := swallowed(u, text, tree.ErrorsIn(in.Start, in.End, 2), 0, in.End); ok && in.End-at <= resyncText {
+			to = at // the rest is replaced by what resync finds
+		}
+	}
+	captures, complete := w.within(u, tree, in, before, to)
 	if !complete {
 		return false
 	}
-	part := w.part(ctx, u, text, captures, tree, in)
-	s := splicer{old: o.File, part: part, edit: e, delta: e.NewEnd - e.OldEnd}
+	part := w.part(ctx, u, text, captures, tree, in, o)
+	s := splicer{old: o.File, part: part, edit: c.Edit, delta: c.Edit.NewEnd - c.Edit.OldEnd}
 	s.new = facts.File{Size: uint32(len(text))}
 	if !s.cut(in) || !o.rename(part) || s.linked(u.Rebinds) {
 		return false
@@ -61,9 +95,12 @@ func (w *Worker) Again(ctx context.Context, u *Unit, text []byte, tree *sitter.T
 // around is a size below which a text is built as a whole.
 const around = 1024
 
-// within are the captures of a range, if no match reaches over its ends.
-func (w *Worker) within(u *Unit, tree *sitter.Tree, in sitter.Span) ([]sitter.Capture, bool) {
-	all, complete := w.cursor.Run(u.query, tree, in.Start, in.End)
+// within are the captures of a range, if no match reaches over its ends, and the
+// comments from before on, where the piece before it begins: the last ones may stand
+// in that piece, as those at the end of a block of Python do, and be the
+// documentation of what comes first here. What begins at to or after it is left out.
+func (w *Worker) within(u *Unit, tree *sitter.Tree, in sitter.Span, before, to uint32) ([]sitter.Capture, bool) {
+	all, complete := w.cursor.Run(u.query, tree, before, to)
 	if !complete {
 		return nil, false
 	}
@@ -75,6 +112,8 @@ func (w *Worker) within(u *Unit, tree *sitter.Tree, in sitter.Span) ([]sitter.Ca
 			out = append(out, all[i:j]...)
 		case start < in.End && end > in.Start:
 			return nil, false
+		case j == i+1 && end <= in.Start && u.isComment(all[i]):
+			out = append(out, all[i])
 		}
 		i = j
 	}

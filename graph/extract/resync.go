@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/stella-ls/stella-ls/graph/internal/sitter"
@@ -19,11 +20,14 @@ const (
 // function they begin. Where such a piece holds a line that begins a definition
 // at the left margin, the rest of the piece is parsed again from there, and those
 // captures take the place of the first ones.
-func (w *Worker) resync(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, errors []sitter.Node) []sitter.Capture {
+//
+// The trees of an open text o are kept, so that the next change costs no more than
+// parsing them incrementally; o is nil for others.
+func (w *Worker) resync(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, errors []sitter.Node, o *Open) []sitter.Capture {
 	if u.Resync == nil {
 		return captures
 	}
-	r := resyncer{w: w, ctx: ctx, u: u, text: text, out: captures, left: resyncText}
+	r := resyncer{w: w, ctx: ctx, u: u, text: text, o: o, out: captures, left: resyncText}
 	r.pieces(errors, 0)
 	return r.out
 }
@@ -33,6 +37,7 @@ type resyncer struct {
 	ctx   context.Context
 	u     *Unit
 	text  []byte
+	o     *Open
 	out   []sitter.Capture
 	times int
 	left  int // bytes that may still be parsed again
@@ -42,7 +47,7 @@ type resyncer struct {
 func (r *resyncer) pieces(errors []sitter.Node, at uint32) {
 	for _, e := range errors {
 		end := min(e.End+at, uint32(len(r.text)))
-		p, ok := r.point(e.Start+at+1, end)
+		p, ok := point(r.u, r.text, e.Start+at+1, end)
 		if !ok {
 			continue
 		}
@@ -50,26 +55,40 @@ func (r *resyncer) pieces(errors []sitter.Node, at uint32) {
 			return
 		}
 		r.left -= int(end - p)
-		next, err := r.w.Parse(r.ctx, r.u.Language, r.text[p:end], nil)
+		next, err := r.w.heal(r.ctx, r.u, r.text, p, end, r.o)
 		if err != nil {
 			return
 		}
-		fresh, _ := r.w.cursor.RunAll(r.u.query, next)
+		inner := next.Errors(resyncErrors)
+		to := end
+		if at, ok := swallowed(r.u, r.text, inner, p, end); ok && r.times < maxResync && int(end-at) <= r.left {
+			to = at // the rest is replaced
+		}
+		fresh, _ := r.w.cursor.Run(r.u.query, next, 0, to-p)
 		r.out = graft(r.out, fresh, p, end)
-		r.pieces(next.Errors(resyncErrors), p)
-		next.Close()
+		r.pieces(inner, p)
+		r.w.keepHealed(healed{of: r.o, start: p, end: end, tree: next})
 	}
 }
 
+// swallowed is where the rest of a text up to end is taken up again, when all of it is
+// in the one broken piece of a tree whose text begins at at.
+func swallowed(u *Unit, text []byte, errors []sitter.Node, at, end uint32) (uint32, bool) {
+	if u.Resync == nil || len(errors) != 1 || len(bytes.TrimSpace(text[min(errors[0].End+at, end):end])) > 0 {
+		return 0, false
+	}
+	return point(u, text, errors[0].Start+at+1, min(errors[0].End+at, uint32(len(text))))
+}
+
 // point is the first line of a piece at which a definition begins.
-func (r *resyncer) point(start, end uint32) (uint32, bool) {
+func point(u *Unit, text []byte, start, end uint32) (uint32, bool) {
 	for start < end {
-		m := r.u.Resync.FindIndex(r.text[start:end])
+		m := u.Resync.FindIndex(text[start:end])
 		if m == nil {
 			return 0, false
 		}
 		p := start + uint32(m[0])
-		if r.text[p-1] == '\n' { // the pattern takes start itself for a line's beginning
+		if text[p-1] == '\n' { // the pattern takes start itself for a line's beginning
 			return p, true
 		}
 		start = p + 1

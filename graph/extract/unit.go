@@ -155,6 +155,12 @@ func NewUnit(l *lang.Language) (*Unit, error) {
 	return u, nil
 }
 
+// isComment reports whether a match of one capture is what docs looks for.
+func (u *Unit) isComment(c sitter.Capture) bool {
+	o := u.actions[c.Capture].op
+	return o == opComment || o == opAttribute
+}
+
 func (u *Unit) recvMode(symbol uint16) lang.RecvMode {
 	if int(symbol) < len(u.recv) {
 		return u.recv[symbol]

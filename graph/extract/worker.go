@@ -19,6 +19,7 @@ type Worker struct {
 	parsers map[*lang.Language]*sitter.Parser
 	cursor  *sitter.Cursor
 	b       builder
+	healed  []healed // of open texts, the newest last
 }
 
 // NewWorker makes a worker; Close frees it.
@@ -26,8 +27,11 @@ func NewWorker(units *Units) *Worker {
 	return &Worker{units: units, parsers: map[*lang.Language]*sitter.Parser{}, cursor: sitter.NewCursor()}
 }
 
-// Close frees the worker's parsers.
+// Close frees the worker's parsers and trees.
 func (w *Worker) Close() {
+	for _, h := range w.healed {
+		h.tree.Close()
+	}
 	for _, p := range w.parsers {
 		p.Close()
 	}
@@ -63,7 +67,7 @@ func (w *Worker) File(ctx context.Context, l *lang.Language, text []byte) (*fact
 	if tree.HasError() {
 		captures = append([]sitter.Capture(nil), captures...) // the cursor is used again
 	}
-	f := w.Build(ctx, u, text, captures, tree, complete)
+	f := w.build(ctx, u, text, captures, tree, complete, nil)
 	f.Pieces = nil
 	return f, nil
 }
@@ -81,15 +85,9 @@ func (w *Worker) Parse(ctx context.Context, l *lang.Language, text []byte, old *
 	return p.Parse(ctx, text, old)
 }
 
-// Captures runs the language's query over a tree. The result is a copy.
-func (w *Worker) Captures(u *Unit, tree *sitter.Tree) ([]sitter.Capture, bool) {
-	c, complete := w.cursor.RunAll(u.query, tree)
-	return append([]sitter.Capture(nil), c...), complete
-}
-
-// Build makes facts of the captures of a tree.
-func (w *Worker) Build(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, complete bool) *facts.File {
-	f := w.part(ctx, u, text, captures, tree, sitter.Span{End: math.MaxUint32})
+// build makes facts of the captures of a tree; o is the open text, or nil.
+func (w *Worker) build(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, complete bool, o *Open) *facts.File {
+	f := w.part(ctx, u, text, captures, tree, sitter.Span{End: math.MaxUint32}, o)
 	f.Lines, f.ASCII = lines(text)
 	errorsOf(tree, f)
 	if !complete {
@@ -100,9 +98,9 @@ func (w *Worker) Build(ctx context.Context, u *Unit, text []byte, captures []sit
 
 // part makes facts of the captures of those of the root's children that lie within
 // in: all but the lines, the places of errors, and notes.
-func (w *Worker) part(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, in sitter.Span) *facts.File {
+func (w *Worker) part(ctx context.Context, u *Unit, text []byte, captures []sitter.Capture, tree *sitter.Tree, in sitter.Span, o *Open) *facts.File {
 	if tree.HasError() {
-		captures = w.resync(ctx, u, text, captures, tree.ErrorsIn(in.Start, in.End, resyncErrors))
+		captures = w.resync(ctx, u, text, captures, tree.ErrorsIn(in.Start, in.End, resyncErrors), o)
 	}
 	w.b.reset(u, text)
 	w.b.add(captures)

@@ -38,7 +38,7 @@ function newest(l: List, s: Store) { const one = l.first(); return one.at + s.si
 const tsUnit = "// fn%d_%d does a thing.\nexport function fn%[1]d_%[2]d(count: number, s: Store): number {\n  let total = count + s.size;\n  for (const i of s.items) {\n    total += other%[2]d({ at: i.at, name: s.name(i) }) * %[1]d;\n  }\n  return total;\n}\n\n"
 
 var typings = []typing{
-	{"", "big.go", "go", "package big\n\nfunc first(n int) int { return second(n) }\n\nfunc second(n int) int { return n }\n\n", goUnit, "", "return second", "func second", graph.HowLocal},
+	{"go", "big.go", "go", "package big\n\nfunc first(n int) int { return second(n) }\n\nfunc second(n int) int { return n }\n\n", goUnit, "", "return second", "func second", graph.HowLocal},
 	{"ts", "big.ts", "typescript", tsHead, tsUnit, "total", "return one", "const one", graph.HowLocal},
 	// A member whose receiver is a returned element of a field: it needs types.
 	{"tstype", "big.ts", "typescript", tsHead, tsUnit, "total", "return one.at", "class Item { at", graph.HowMember},
@@ -63,6 +63,9 @@ func (y typing) text() string {
 func edit() (numbers, error) {
 	n := numbers{}
 	for _, y := range typings {
+		if *one != "" && *one != y.key {
+			continue
+		}
 		if err := y.run(n); err != nil {
 			return nil, fmt.Errorf("edit %s: %w", y.key, err)
 		}

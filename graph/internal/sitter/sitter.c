@@ -137,12 +137,14 @@ bool st_changed(const TSTree *a, const TSTree *b, uint32_t *from, uint32_t *to) 
 // st_region widens [lo, hi] to whole groups of the root's children, and by the
 // group after it. A group is what is quiet (comments, attributes, tokens without
 // a name), then one child that is not; it reaches from the end of the group before.
-// It returns false when the root is no list of groups.
-bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t *lo, uint32_t *hi) {
+// *before is where the group before them begins. It returns false when the root is no
+// list of groups.
+bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t *before, uint32_t *lo, uint32_t *hi) {
   TSNode root = ts_tree_root_node(t);
   if (ts_node_is_error(root)) return false;
   TSTreeCursor c = ts_tree_cursor_new(root);
-  uint32_t from = 0, to = UINT32_MAX, start = 0;
+  uint32_t from = 0, to = UINT32_MAX, start = 0, last = 0;
+  *before = 0;
   bool in = false, over = false;
   bool more = ts_tree_cursor_goto_first_child(&c);
   for (; more && !over; more = ts_tree_cursor_goto_next_sibling(&c)) {
@@ -153,15 +155,21 @@ bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t
     if (!in && end >= *lo) {
       in = true;
       from = start;
+      *before = last;
     }
     if (in && start > *hi) {
       to = end;
       over = true;
     }
+    last = start;
     start = end;
   }
   ts_tree_cursor_delete(&c);
-  *lo = in ? from : start;
+  if (!in) {
+    from = start;
+    *before = last;
+  }
+  *lo = from;
   *hi = to;
   return true;
 }

@@ -193,6 +193,14 @@ func (t *Tree) Edit(e Edit) {
 	t.size += e.NewEnd - e.OldEnd
 }
 
+// From is the edit in a text of its own that begins where a line, the row-th of the
+// whole text, does: at byte at.
+func (e Edit) From(at, row uint32) Edit {
+	e.Start, e.OldEnd, e.NewEnd = e.Start-at, e.OldEnd-at, e.NewEnd-at
+	e.StartPoint.Row, e.OldEndPoint.Row, e.NewEndPoint.Row = e.StartPoint.Row-row, e.OldEndPoint.Row-row, e.NewEndPoint.Row-row
+	return e
+}
+
 // Span is a range of bytes.
 type Span struct{ Start, End uint32 }
 
@@ -242,16 +250,16 @@ func (t *Tree) ErrorsIn(from, to uint32, limit int) []Node {
 // Region widens [lo, hi] to whole groups of the root's children, and by the group
 // after them: a group is quiet nodes, by symbol, and such without a name, then one
 // other node. It reaches from the end of the group before it to its own end; the
-// first one begins at 0, the last ends at the text's end. ok is false when the root
-// itself did not parse.
-func (t *Tree) Region(lo, hi uint32, quiet []bool) (s Span, ok bool) {
-	l, h := C.uint32_t(lo), C.uint32_t(hi)
+// first one begins at 0, the last ends at the text's end. before is where the group
+// before them begins. ok is false when the root itself did not parse.
+func (t *Tree) Region(lo, hi uint32, quiet []bool) (s Span, before uint32, ok bool) {
+	l, h, b := C.uint32_t(lo), C.uint32_t(hi), C.uint32_t(0)
 	var q *C.uint8_t
 	if len(quiet) > 0 {
 		q = (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(quiet)))
 	}
-	ok = bool(C.st_region(t.ptr, q, C.uint32_t(len(quiet)), &l, &h))
-	return Span{uint32(l), min(uint32(h), t.size)}, ok
+	ok = bool(C.st_region(t.ptr, q, C.uint32_t(len(quiet)), &b, &l, &h))
+	return Span{uint32(l), min(uint32(h), t.size)}, uint32(b), ok
 }
 
 // Path lists the nodes around a byte, outermost first, at most limit.

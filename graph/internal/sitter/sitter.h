@@ -99,7 +99,7 @@ typedef struct { st_flat *v; size_t len, cap; } st_flat_buffer;
 
 int st_use_c_allocator(void);
 bool st_flatten(const TSTree *t, uint32_t from, uint32_t to, st_flat_buffer *out);
-bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t *lo, uint32_t *hi);
+bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t *before, uint32_t *lo, uint32_t *hi);
 bool st_run(TSQueryCursor *c, const TSQuery *q, const TSTree *t, uint32_t from, uint32_t to, st_buffer *out);
 uint32_t st_errors(const TSTree *t, uint32_t from, uint32_t to, st_node *out, uint32_t max);
 bool st_changed(const TSTree *a, const TSTree *b, uint32_t *from, uint32_t *to);

@@ -113,7 +113,7 @@ func TestIncrementalEditFindsTheChange(t *testing.T) {
 	tree.Close()
 	clone := next.Clone()
 	next.Close()
-	if got, ok := clone.Region(13, 16, nil); !ok || got != (Span{9, 22}) {
+	if got, before, ok := clone.Region(13, 16, nil); !ok || before != 0 || got != (Span{9, 22}) {
 		t.Errorf("region %v %v", got, ok)
 	}
 	clone.Close()
@@ -170,12 +170,12 @@ func TestRegion(t *testing.T) {
 		if c.at[0] == '\n' {
 			at-- // where b ends
 		}
-		s, ok := tree.Region(at, at, quiet)
+		s, _, ok := tree.Region(at, at, quiet)
 		if !ok || text[s.Start:s.End] != c.want {
 			t.Errorf("%q: %v %q", c.at, ok, text[s.Start:s.End])
 		}
 	}
-	s, _ := tree.Region(0, 0, quiet)
+	s, _, _ := tree.Region(0, 0, quiet)
 	if n := len(tree.ErrorsIn(s.Start, s.End, 9)); n != 0 || len(tree.Errors(9)) == 0 {
 		t.Errorf("%d errors in a part without", n)
 	}
