@@ -75,43 +75,24 @@ func (e *Engine) citing(ctx context.Context, s *store.Store, ids []string, place
 	return infos[:min(len(infos), maxCiting)], err
 }
 
-// hoverable leaves out what is quarantined, and counts it: it must not speak for
-// the code it names, and it must not vanish without a word either.
-func hoverable(infos []MemoryInfo) (shown []MemoryInfo, quarantined int) {
+// CitedText is what a hover over code shows of the memories that cite it, as
+// Markdown: those in use, and then those in quarantine, struck through and marked,
+// so that nobody takes them for true and the person can still judge them; "" when
+// there are none. link makes a command link of a command's name and an id; it may
+// be nil, and gives "" where links are dead.
+func CitedText(infos []MemoryInfo, link func(command, id string) string) string {
+	text, quarantined := "", ""
 	for _, i := range infos {
 		if i.Quarantined {
-			quarantined++
-			continue
+			quarantined += withLinks(i, link)
+		} else {
+			text += withLinks(i, link)
 		}
-		shown = append(shown, i)
 	}
-	return shown, quarantined
-}
-
-// CitedText is what a hover over code shows of the memories that cite it, as
-// Markdown: those in use, and how many are quarantined; "" when there are none.
-// link makes a command link of a command's name and an id; it may be nil, and
-// gives "" where links are dead.
-func CitedText(infos []MemoryInfo, link func(command, id string) string) string {
-	shown, quarantined := hoverable(infos)
-	text := ""
-	for _, i := range shown {
-		text += withLinks(i, link)
-	}
-	if text != "" {
+	if text += quarantined; text != "" {
 		text = "**Memories that cite this**\n" + text
 	}
-	if quarantined == 0 {
-		return text
-	}
-	if text != "" {
-		text += "\n"
-	}
-	noun := "memory that cites this is"
-	if quarantined > 1 {
-		noun = "memories that cite this are"
-	}
-	return text + fmt.Sprintf("%d %s quarantined and not shown (stella-ls memory list)\n", quarantined, noun)
+	return text
 }
 
 // MemoryText is what a hover over a memory's id shows, as Markdown: the memory,
@@ -135,7 +116,11 @@ func withLinks(i MemoryInfo, link func(command, id string) string) string {
 
 func memoryLine(i MemoryInfo) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "- `%s` %s  \n", i.ID, escapeMarkdown(i.Memory))
+	said := escapeMarkdown(i.Memory)
+	if i.Quarantined {
+		said = "~~" + said + "~~"
+	}
+	fmt.Fprintf(&b, "- `%s` %s  \n", i.ID, said)
 	switch i.Citations {
 	case 0:
 		b.WriteString("  not cited yet")
@@ -156,7 +141,7 @@ func memoryLine(i MemoryInfo) string {
 	b.WriteString("  \n")
 	switch {
 	case i.Quarantined:
-		b.WriteString("  **quarantined**  \n")
+		b.WriteString("  **quarantined**: in no prompt until it is unquarantined  \n")
 	case i.Doubtful:
 		fmt.Fprintf(&b, "  **doubtful**: %s  \n", escapeMarkdown(strings.Join(i.Doubts, "; ")))
 	}
@@ -170,7 +155,7 @@ func memoryLine(i MemoryInfo) string {
 // in an editor's hover.
 func escapeMarkdown(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "`", "\\`", "*", `\*`, "_", `\_`, "!", `\!`).Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "`", "\\`", "*", `\*`, "_", `\_`, "!", `\!`, "~", `\~`).Replace(s)
 }
 
 // NodeIDAt is the nod_ id that stands at a byte offset of a text.
