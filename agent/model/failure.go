@@ -166,6 +166,8 @@ func (p endpoint) transport(err, cause error) *failure {
 		f.retry = true
 	case errors.Is(cause, errIdle):
 		f = p.dropped("the answer stopped in the middle and nothing more came")
+	case errors.Is(cause, errFlood), errors.Is(err, errFlood):
+		f = p.failure(0, errFlood.Error()+" and was broken off", "the server does not end its answers; check model.base_url")
 	case errors.As(err, &notStream):
 		f = p.notAStream(notStream)
 	case errors.As(err, &dns):

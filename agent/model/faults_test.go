@@ -247,6 +247,31 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
+// An answer without an end is broken off and not asked for again.
+func TestFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends 64 MiB twice")
+	}
+	each(t, func(t *testing.T, provider string) {
+		asked := 0
+		srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			w.Header().Set("Content-Type", "text/event-stream")
+			event := ": " + strings.Repeat("x", 60<<10) + "\n\n" // a comment
+			for {
+				if _, err := io.WriteString(w, event); err != nil {
+					return
+				}
+			}
+		})
+		f := &fixture{Model: newProvider(provider, Config{Model: "m", BaseURL: srv, Key: "sk-test-123456789"})}
+		_, err := f.call(t)
+		if e := modelError(t, err); !strings.Contains(e.Message, "longer than 64 MiB") || asked != 1 {
+			t.Errorf("%v; asked %d times", e, asked)
+		}
+	})
+}
+
 func TestNotAStream(t *testing.T) {
 	each(t, func(t *testing.T, provider string) {
 		srv := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -24,7 +24,12 @@ type Timeouts struct {
 // DefaultTimeouts are what agent.md fixes.
 var DefaultTimeouts = Timeouts{Connect: 10 * time.Second, FirstByte: 90 * time.Second, Idle: 120 * time.Second}
 
+// answerMost bounds one answer, in bytes: a server that never ends would else fill
+// the memory. The longest that a model gives is a hundredth of it.
+const answerMost = 64 << 20
+
 var (
+	errFlood     = fmt.Errorf("the answer is longer than %d MiB", answerMost>>20)
 	errFirstByte = errors.New("no answer began in time")
 	errIdle      = errors.New("the answer stopped in the middle")
 )
@@ -115,7 +120,7 @@ func (w watched) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return res, nil
 	}
-	res.Body = &watchedBody{res.Body, a}
+	res.Body = &watchedBody{res.Body, a, answerMost}
 	if res.StatusCode >= 400 {
 		return inObjectForm(res), nil
 	}
@@ -162,13 +167,18 @@ func streams(contentType string) bool {
 
 type watchedBody struct {
 	io.ReadCloser
-	a *attempt
+	a    *attempt
+	left int64 // bytes that may still come
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.a.heard(p[:n])
+	}
+	if b.left -= int64(n); b.left < 0 {
+		b.a.cancel(errFlood)
+		return 0, errFlood
 	}
 	return n, err
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -34,7 +36,26 @@ func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	for k, v := range h.headers {
 		r.Header[k] = v
 	}
-	return h.next.RoundTrip(r)
+	res, err := h.next.RoundTrip(r)
+	if err == nil && !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // those have a bound of each event
+		res.Body = &boundedBody{res.Body, mcpLine}
+	}
+	return res, err
+}
+
+// boundedBody ends an answer that does not: the library reads it whole.
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("an answer of more than %d MiB", mcpLine>>20)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
 }
 
 // sameHost keeps the headers, which may hold a key, and what was allowed with

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stella-ls/stella-ls/guard"
 	"github.com/stella-ls/stella-ls/internal/process"
+	"github.com/stella-ls/stella-ls/internal/secret"
 )
 
 // mcpBody bounds a result of an MCP tool, in bytes.
@@ -96,7 +97,11 @@ func (t *mcpTool) Run(ctx context.Context, _ Env, call Call) (Result, error) {
 		}
 		return failed("timed_out", why), nil
 	case err != nil && t.link.ended(session):
-		return failed("error", oneLine("the server ended in the middle of the call; the next call starts it anew"+said(process))), nil
+		why := "the server ended in the middle of the call; the next call starts it anew" + said(process)
+		if process == nil { // one that others started: the connection ended
+			why = "the connection ended in the middle of the call; the next call makes it anew: " + bounded(secret.Mask(err.Error()), 500)
+		}
+		return failed("error", oneLine(why)), nil
 	case err != nil:
 		return failed("error", oneLine(bounded(err.Error(), 500))), nil
 	}

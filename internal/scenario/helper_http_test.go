@@ -16,6 +16,7 @@ import (
 //	/good       has the tool "look"; a wrong key is turned away, none is fine
 //	/cuts       hangs up in the middle of the answer to a call
 //	/fails      answers a call with HTTP 500
+//	/endless    answers a call with JSON that never ends
 //	/denied     answers everything with HTTP 401
 //	/elsewhere  redirects to another machine's name
 func serveHTTP() *httptest.Server {
@@ -41,6 +42,11 @@ func serveHTTP() *httptest.Server {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":")
 			panic(http.ErrAbortHandler)
+		case mood == "endless" && call:
+			w.Header().Set("Content-Type", "application/json")
+			part := strings.Repeat("x", 1<<20)
+			for _, err := io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"`); err == nil; _, err = io.WriteString(w, part) {
+			}
 		default:
 			good.ServeHTTP(w, r)
 		}
