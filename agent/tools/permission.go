@@ -85,8 +85,9 @@ func (p *Permissions) mode(kind Permission) string {
 	return "ask"
 }
 
-// always reports whether a stored rule covers the call. A rule that ends in
-// " *" covers longer commands, but never one that could chain another command.
+// always reports whether a stored rule covers the call. A rule that ends in a star
+// covers what is longer, a command's only after a space, but never one that could
+// chain another command. A person writes such a rule; an answer never makes one.
 func (p *Permissions) always(rule string) bool {
 	if rule == "" {
 		return false
@@ -105,6 +106,9 @@ func (p *Permissions) always(rule string) bool {
 			return true
 		}
 		stem, open := strings.CutSuffix(r, "*")
+		if strings.HasPrefix(r, "command:") && !strings.HasSuffix(stem, " ") {
+			open = false
+		}
 		if open && strings.HasPrefix(rule, stem) && !strings.ContainsAny(rule[len(stem):], ";&|<>`$()\n\r\\") {
 			return true
 		}
@@ -113,6 +117,9 @@ func (p *Permissions) always(rule string) bool {
 }
 
 func (p *Permissions) ask(ctx context.Context, env Env, n Need) string {
+	if strings.HasSuffix(n.Rule, "*") {
+		n.Rule = "" // "ls src/*", answered with always, would allow whatever begins so
+	}
 	q := n.Question
 	if q.Kind == "" {
 		q.Kind = string(n.Permission)

@@ -212,6 +212,15 @@ func TestPermissions(t *testing.T) {
 	want(t, run("echo ho"), "ok", "ho")
 	want(t, run("echo ho; echo ha"), "denied")
 	want(t, run("echo $(id)"), "denied")
+	// An answer makes no rule with a star, and a command's star needs its space.
+	b.perm.Always = []string{"command:echo*"}
+	b.ask = func(Question) Answer { return Answer{Choice: Always} }
+	want(t, run("echo *"), "denied", "none of the options")
+	if q := b.asked[len(b.asked)-1]; len(q.Options) != 2 || q.Options[0].ID != Once || q.Options[1].ID != Deny {
+		t.Errorf("offered: %+v", q.Options)
+	}
+	b.ask = nil
+	want(t, run("echo x"), "denied")
 	b.perm.Command = "deny"
 	want(t, run("echo hi"), "denied", "permissions.command")
 	b.perm.Command = "allow"
