@@ -42,6 +42,13 @@ bool st_run(TSQueryCursor *c, const TSQuery *q, const TSTree *t, uint32_t from, 
 
 bool st_has_error(const TSTree *t) { return ts_node_has_error(ts_tree_root_node(t)); }
 
+// st_down goes to the first child, or among the root's to one shortly before from:
+// the library finds it without looking at all before it.
+static bool st_down(TSTreeCursor *c, uint32_t depth, uint32_t from) {
+  if (depth == 0 && from > 0) return ts_tree_cursor_goto_first_child_for_byte(c, from) >= 0;
+  return ts_tree_cursor_goto_first_child(c);
+}
+
 // st_errors lists error and missing nodes in document order, not descending
 // into subtrees without errors, of the root's children within [from, to), or of
 // the root itself. kind is 1 for an error, 2 for a missing token.
@@ -65,11 +72,12 @@ uint32_t st_errors(const TSTree *t, uint32_t from, uint32_t to, st_node *out, ui
       }
       if (++n >= max) break;
     }
-    if (!skip && !error && ts_node_has_error(node) && ts_tree_cursor_goto_first_child(&c)) {
+    if (!skip && !error && ts_node_has_error(node) && st_down(&c, depth, from)) {
       depth++;
       continue;
     }
-    bool done = false;
+    bool done = depth == 1 && ts_node_start_byte(node) >= to;
+    if (done) break;
     while (!ts_tree_cursor_goto_next_sibling(&c)) {
       if (!ts_tree_cursor_goto_parent(&c)) { done = true; break; }
       depth--;
@@ -134,20 +142,14 @@ bool st_changed(const TSTree *a, const TSTree *b, uint32_t *from, uint32_t *to) 
   return differ;
 }
 
-// st_region widens [lo, hi] to whole groups of the root's children, and by the
-// group after it. A group is what is quiet (comments, attributes, tokens without
-// a name), then one child that is not; it reaches from the end of the group before.
-// *before is where the group before them begins. It returns false when the root is no
-// list of groups.
-bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t *before, uint32_t *lo, uint32_t *hi) {
-  TSNode root = ts_tree_root_node(t);
-  if (ts_node_is_error(root)) return false;
+// st_groups is st_region with the root's children from byte at on; false when it
+// would have to know what is before them.
+static bool st_groups(TSNode root, const uint8_t *quiet, uint32_t symbols, uint32_t at, uint32_t *before, uint32_t *lo, uint32_t *hi) {
   TSTreeCursor c = ts_tree_cursor_new(root);
-  uint32_t from = 0, to = UINT32_MAX, start = 0, last = 0;
-  *before = 0;
-  bool in = false, over = false;
-  bool more = ts_tree_cursor_goto_first_child(&c);
-  for (; more && !over; more = ts_tree_cursor_goto_next_sibling(&c)) {
+  uint32_t from = 0, to = UINT32_MAX, start = 0, last = 0, ends = at > 0 ? 0 : 2;
+  bool in = false, over = false, known = true;
+  bool more = st_down(&c, 0, at);
+  for (; more && !over && known; more = ts_tree_cursor_goto_next_sibling(&c)) {
     TSNode node = ts_tree_cursor_current_node(&c);
     uint16_t symbol = ts_node_symbol(node);
     if (!ts_node_is_named(node) || (symbol < symbols && quiet[symbol])) continue;
@@ -156,6 +158,7 @@ bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t
       in = true;
       from = start;
       *before = last;
+      known = ends >= 2;
     }
     if (in && start > *hi) {
       to = end;
@@ -163,14 +166,30 @@ bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t
     }
     last = start;
     start = end;
+    ends++;
   }
   ts_tree_cursor_delete(&c);
   if (!in) {
     from = start;
     *before = last;
+    known = ends >= 2;
   }
+  if (!known) return false;
   *lo = from;
   *hi = to;
+  return true;
+}
+
+// st_region widens [lo, hi] to whole groups of the root's children, and by the
+// group after it. A group is what is quiet (comments, attributes, tokens without
+// a name), then one child that is not; it reaches from the end of the group before.
+// *before is where the group before them begins. It returns false when the root is no
+// list of groups.
+bool st_region(const TSTree *t, const uint8_t *quiet, uint32_t symbols, uint32_t *before, uint32_t *lo, uint32_t *hi) {
+  TSNode root = ts_tree_root_node(t);
+  if (ts_node_is_error(root)) return false;
+  uint32_t at = *lo > 4096 ? *lo - 4096 : 0;
+  if (!st_groups(root, quiet, symbols, at, before, lo, hi)) st_groups(root, quiet, symbols, 0, before, lo, hi);
   return true;
 }
 
@@ -250,7 +269,7 @@ bool st_flatten(const TSTree *t, uint32_t from, uint32_t to, st_flat_buffer *out
       o->next = self + 1;
       o->symbol = ts_node_symbol(node);
       o->field = ts_tree_cursor_current_field_id(&c);
-      down = ts_tree_cursor_goto_first_child(&c);
+      down = st_down(&c, self == 0 ? 0 : 1, from);
       if (down) parent = self;
     }
     if (down) continue;
