@@ -221,7 +221,7 @@ func (a Answer) String() string {
 	} else if !a.Complete {
 		fmt.Fprintf(&b, "(the index is being brought up to date; this answer is %v old)\n", (time.Duration(a.AgeMS) * time.Millisecond).Round(time.Second))
 	}
-	return b.String()
+	return strings.ToValidUTF8(b.String(), "\uFFFD") // a source in Latin-1
 }
 
 func inside(c string) string {

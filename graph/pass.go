@@ -101,7 +101,8 @@ func (g *Graph) gone(r *root, p string) {
 		g.linker.changed(p)
 		g.writer.remove(r, p)
 	}
-	if ok, _ := r.judge(p, false); ok && g.index.see(p) {
+	ok, _ := r.judge(p, false)
+	if ok && g.index.see(p) || !ok && g.index.unsee(p) {
 		g.linker.exists(p)
 	}
 }
@@ -268,17 +269,22 @@ func (g *Graph) update(ctx context.Context, w *watcher, paths map[string]bool) {
 			g.pass(ctx, w) // the rules changed for an unknown part of the tree
 			return
 		}
+		if path.Base(p) == ".git" && path.Dir(p) != r.dir {
+			p = path.Dir(p) // it became a checkout of its own, or is none any more
+		}
 		fi, err := os.Lstat(p)
-		if err != nil {
-			w.forget(p)
+		ok, generated := false, false
+		if err == nil {
+			ok, generated = r.judge(p, fi.IsDir())
+		}
+		switch {
+		case !ok || !fi.IsDir() && !fi.Mode().IsRegular(): // gone, ignored, or a link or pipe took its place
+			if err != nil || !fi.Mode().IsRegular() { // else it was never watched
+				w.forget(p)
+			}
 			for _, q := range append(g.index.below(p), p) {
 				g.gone(r, q)
 			}
-			continue
-		}
-		ok, generated := r.judge(p, fi.IsDir())
-		switch {
-		case !ok:
 		case fi.IsDir():
 			if g.index.isFile(p) {
 				g.remove(r, p)
@@ -286,7 +292,7 @@ func (g *Graph) update(ctx context.Context, w *watcher, paths map[string]bool) {
 			found := r.walk(ctx, p)
 			dirs = append(dirs, found.dirs...)
 			jobs = append(jobs, g.compare(r, p, found.files)...)
-		case fi.Mode().IsRegular():
+		default:
 			for _, q := range g.index.below(p) {
 				g.remove(r, q)
 			}
@@ -299,8 +305,6 @@ func (g *Graph) update(ctx context.Context, w *watcher, paths map[string]bool) {
 			if f.lang != nil {
 				jobs = append(jobs, f)
 			}
-		default:
-			g.remove(r, p) // a link or pipe took its place
 		}
 	}
 	w.watch(dirs)

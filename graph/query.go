@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -94,6 +96,18 @@ func (g *Graph) finish(s *solver, a Answer, q Query, err error) (Answer, error) 
 		if st.ByLanguage["rust"] > 0 && (q.Op == OpDefinitions || q.Op == OpReferences) {
 			a.Why += "; names that macros generate are not known to it"
 		}
+		if left := leftOut(st.Skipped); left != "" && (q.Op == OpDefinitions || q.Op == OpReferences) {
+			a.Why += "; not indexed: " + left
+		}
 	}
 	return a, nil
+}
+
+// leftOut counts the files without facts, by reason: "2 generated, 1 too large".
+func leftOut(skipped map[string]int) string {
+	var out []string
+	for _, why := range slices.Sorted(maps.Keys(skipped)) {
+		out = append(out, fmt.Sprintf("%d %s", skipped[why], why))
+	}
+	return strings.Join(out, ", ")
 }

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"bytes"
+
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -8,8 +10,8 @@ import (
 // buffers, and to be told when either may have changed.
 type source interface {
 	Roots() []string
-	// Read returns the bytes on disk, at most limit of them; more is
-	// workspace.ErrTooLarge.
+	// Read returns the bytes on disk without a byte order mark, as editors show
+	// them, at most limit of them; more is workspace.ErrTooLarge.
 	Read(path string, limit int64) ([]byte, error)
 	Document(path string) (workspace.Buffer, bool)
 	Documents() []string
@@ -27,7 +29,8 @@ type fromWorkspace struct{ w *workspace.Workspace }
 func (s fromWorkspace) Roots() []string { return s.w.Roots() }
 
 func (s fromWorkspace) Read(path string, limit int64) ([]byte, error) {
-	return s.w.ReadDisk(workspace.Path(path), limit)
+	text, err := s.w.ReadDisk(workspace.Path(path), limit)
+	return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), err
 }
 
 func (s fromWorkspace) Document(path string) (workspace.Buffer, bool) {

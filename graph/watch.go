@@ -37,6 +37,7 @@ type watcher struct {
 	dirs    map[string]bool
 	lost    bool // events were lost: a pass is needed
 	limited bool // no more watches to be had
+	orphan  bool // a root was gone once: nothing tells when it comes back
 }
 
 // notifier is what is used of fsnotify; tests put limits into it.
@@ -215,16 +216,20 @@ func (w *watcher) forget(dir string) {
 			delete(w.dirs, d)
 		}
 	}
+	for _, r := range w.g.allRoots() {
+		w.orphan = w.orphan || r.dir == dir
+	}
 	w.count()
 }
 
+// isLimited reports whether something can change that no event tells of.
 func (w *watcher) isLimited() bool {
 	if w == nil {
 		return true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.limited
+	return w.limited || w.orphan
 }
 
 func (w *watcher) count() {
