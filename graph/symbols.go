@@ -2,10 +2,13 @@ package graph
 
 import (
 	"context"
+	"sort"
+	"strings"
 	"sync"
 
 	"github.com/stella-ls/stella-ls/graph/facts"
 	"github.com/stella-ls/stella-ls/graph/store"
+	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
 // candidate is a name that a file defines.
@@ -99,4 +102,109 @@ func definedNames(f *facts.File, intern map[string]string) []string {
 		out = append(out, n)
 	}
 	return out
+}
+
+// WorkspaceSymbols finds definitions whose names resemble query, best first.
+func (g *Graph) WorkspaceSymbols(ctx context.Context, query string, limit int, keep func(workspace.Path) bool, e workspace.Encoding) ([]Location, error) {
+	if limit <= 0 {
+		limit = 100
+	}
+	s := g.newSolver(ctx)
+	var top []scored
+	for _, c := range g.symbols.list(ctx, g) {
+		if n := similarity(c.name, query); n > 0 {
+			top = append(top, scored{c, n})
+		}
+	}
+	sort.SliceStable(top, func(i, j int) bool {
+		if top[i].score != top[j].score {
+			return top[i].score > top[j].score
+		}
+		if len(top[i].name) != len(top[j].name) {
+			return len(top[i].name) < len(top[j].name)
+		}
+		return top[i].path < top[j].path
+	})
+	var out []Location
+	for _, c := range top {
+		if len(out) >= limit || ctx.Err() != nil {
+			break
+		}
+		if keep != nil && !keep(workspace.Path(c.path)) {
+			continue
+		}
+		v := s.view(c.path)
+		if v == nil {
+			continue
+		}
+		v.defsNamed(c.name, func(i int32, d *facts.Def) bool {
+			if answerable(d) && d.Flags&facts.Local == 0 {
+				if l, ok := s.location(value{vDef, c.path, i, "", HowName}, e); ok {
+					out = append(out, l)
+				}
+			}
+			return len(out) < limit
+		})
+	}
+	return out, ctx.Err()
+}
+
+type scored struct {
+	candidate
+	score int
+}
+
+// similarity ranks a name for a query: equal, prefix, word starts, part, then
+// letters in order. 0 is no match.
+func similarity(name, query string) int {
+	if query == "" {
+		return 1
+	}
+	ln, lq := strings.ToLower(name), strings.ToLower(query)
+	switch {
+	case name == query:
+		return 1000
+	case ln == lq:
+		return 900
+	case strings.HasPrefix(name, query):
+		return 800
+	case strings.HasPrefix(ln, lq):
+		return 700
+	}
+	if n := initials(name, lq); n > 0 {
+		return 500 + n
+	}
+	if i := strings.Index(ln, lq); i >= 0 {
+		return 400
+	}
+	j := 0
+	for i := 0; i < len(ln) && j < len(lq); i++ {
+		if ln[i] == lq[j] {
+			j++
+		}
+	}
+	if j == len(lq) {
+		return 100
+	}
+	return 0
+}
+
+// initials matches a query against the starts of the words in a name.
+func initials(name, lq string) int {
+	j := 0
+	for i := 0; i < len(name) && j < len(lq); i++ {
+		start := i == 0 || name[i-1] == '_' || name[i] >= 'A' && name[i] <= 'Z' && !(name[i-1] >= 'A' && name[i-1] <= 'Z')
+		c := name[i] | 0x20
+		if start && c == lq[j] {
+			j++
+			for i+1 < len(name) && j < len(lq) && name[i+1]|0x20 == lq[j] {
+				i++
+				j++
+			}
+		}
+	}
+	if j == len(lq) {
+		return 50
+	}
+	return 0
 }
