@@ -52,7 +52,7 @@ func incrementalEqualsFresh(t *testing.T, name, text string, repeat int) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(7, uint64(len(name))))
-	pieces := []string{"x", "(", ")", "{", "}", "\n", " ", "def q():\n    pass\n", "\"", "'", "fn z() {}\n", "export ", ".", ",", "é😀", "/*", "*/", "#", "class Q:\n", "//", ";"}
+	pieces := []string{"x", "(", ")", "{", "}", "\n", " ", "def q():\n    pass\n", "\"", "'", "fn z() {}\n", "export ", ".", ",", "é😀", "/*", "*/", "#", "class Q:\n", "//", ";", "\r\n", "\r"}
 	compared, spliced := 0, 0
 	steps := 60 - repeat
 	if os.Getenv("STELLA_LONG") != "" {
@@ -242,5 +242,47 @@ func TestSwallowedTextIsTypedIn(t *testing.T) {
 		if n := sitter.Live.Trees.Load(); n != before {
 			t.Errorf("%s: %d trees are left of the broken text", ext, n-before)
 		}
+	}
+}
+
+// A form that the grammar does not know is found by its text; what is typed into it is
+// in the facts.
+func TestExportTypeStarIsTypedIn(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "export function fn%d(a: number) {\n  return other%d(a, { at: a });\n}\n\n", i, i)
+	}
+	text := b.String() + "export type * from './types';\n" + strings.ReplaceAll(b.String(), "fn", "fm")
+	dir := tree(t, map[string]string{})
+	ws := workspace.New(workspace.Options{Roots: []string{dir}})
+	g := indexed(t, Options{Workspace: ws, NoWatch: true})
+	p := filepath.Join(dir, "a.ts")
+	if err := ws.DidOpen("file://"+p, "", 1, text); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ old, new, spec string }{
+		{"/types", "/typesx", "./typesx"}, {"'./t", "'./../t", "./../typesx"}, {"fn3(", "fn3x(", "./../typesx"}, {"fm0(", "fm(", "./../typesx"},
+		{"type *", "type", ""}, {"type from", "type * from", "./../typesx"}, {"esx';", "es'; // all", "./../types"},
+	} {
+		doc, _ := ws.Document(workspace.Path(p))
+		at := strings.Index(doc.Text, c.old)
+		r := workspace.Range{Start: workspace.PositionAt(doc.Text, at, workspace.UTF16), End: workspace.PositionAt(doc.Text, at+len(c.old), workspace.UTF16)}
+		if err := ws.DidChange("file://"+p, int32(i+2), []workspace.ContentChange{{Range: &r, Text: c.new}}); err != nil {
+			t.Fatal(err)
+		}
+		v := g.view(p)
+		fresh, err := g.workers.extract(context.Background(), v.lang, v.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(append([]facts.Import{}, v.Imports...), append([]facts.Import{}, fresh.Imports...)) {
+			t.Errorf("%s: imports %+v, fresh %+v", c.new, v.Imports, fresh.Imports)
+		}
+		if c.spec != "" && (len(v.Imports) != 1 || v.Imports[0].Spec != c.spec) {
+			t.Errorf("%s: imports %+v, want %s", c.new, v.Imports, c.spec)
+		}
+	}
+	if partsOf(g, p) == 0 {
+		t.Error("never made in part")
 	}
 }
