@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -10,22 +11,25 @@ import (
 	"github.com/stella-ls/stella-ls/guard"
 )
 
-// commonPathKeys are the input members that usually name a file, for tools that
-// declare none.
-var commonPathKeys = []string{
-	"path", "paths", "file", "files", "file_path", "filePath", "filepath", "filename", "uri",
-	"source", "destination", "target", "to", "from", "old_path", "new_path",
+// Input members that usually name a file, for tools that declare none: in lower
+// case, without _ and -, these and what ends in one of pathEnds. A member too many
+// costs nothing where its text is no path that the session has seen.
+var (
+	commonPathKeys = []string{"source", "src", "destination", "dest", "dst", "target", "to", "from"}
+	pathEnds       = []string{"path", "paths", "file", "files", "filename", "filenames", "uri", "uris"}
+)
+
+func namesPath(key string) bool {
+	key = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
+	return slices.Contains(commonPathKeys, key) || slices.ContainsFunc(pathEnds, func(end string) bool { return strings.HasSuffix(key, end) })
 }
 
 // namedPaths collects the strings under the given keys, at any depth, in a
 // stable order. Nil keys stand for the usual ones.
 func namedPaths(input json.RawMessage, keys []string) []string {
-	if keys == nil {
-		keys = commonPathKeys
-	}
-	wanted := map[string]bool{}
-	for _, k := range keys {
-		wanted[k] = true
+	wanted := namesPath
+	if keys != nil {
+		wanted = func(k string) bool { return slices.Contains(keys, k) }
 	}
 	var value any
 	if json.Unmarshal(input, &value) != nil {
@@ -35,7 +39,7 @@ func namedPaths(input json.RawMessage, keys []string) []string {
 	seen := map[string]bool{}
 	var walk func(v any, named bool, depth int)
 	walk = func(v any, named bool, depth int) {
-		if depth > 8 || len(found) >= 256 {
+		if depth > 64 || len(found) >= 10_000 {
 			return
 		}
 		switch v := v.(type) {
@@ -55,7 +59,7 @@ func namedPaths(input json.RawMessage, keys []string) []string {
 			}
 			sort.Strings(names)
 			for _, k := range names {
-				walk(v[k], wanted[k], depth+1)
+				walk(v[k], wanted(k), depth+1)
 			}
 		}
 	}
