@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/stella-ls/stella-ls/graph/extract"
 	"github.com/stella-ls/stella-ls/graph/facts"
@@ -285,4 +287,35 @@ func TestExportTypeStarIsTypedIn(t *testing.T) {
 	if partsOf(g, p) == 0 {
 		t.Error("never made in part")
 	}
+}
+
+// The facts of a text do not keep those of the texts before it.
+func TestOldFactsAreLetGo(t *testing.T) {
+	dir := tree(t, map[string]string{})
+	ws := workspace.New(workspace.Options{Roots: []string{dir}})
+	g := indexed(t, Options{Workspace: ws, NoWatch: true})
+	p := filepath.Join(dir, "a.ts")
+	if err := ws.DidOpen("file://"+p, "", 1, strings.Repeat(editTexts["a.ts"], 20)); err != nil {
+		t.Fatal(err)
+	}
+	var old []weak.Pointer[facts.File]
+	for i := range 6 {
+		old = append(old, weak.Make(g.view(p).File))
+		r := workspace.Range{Start: workspace.Position{Line: 2, Character: 13}, End: workspace.Position{Line: 2, Character: 13}}
+		if err := ws.DidChange("file://"+p, int32(i+2), []workspace.ContentChange{{Range: &r, Text: "x"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := g.view(p)
+	if partsOf(g, p) == 0 {
+		t.Error("never made in part")
+	}
+	runtime.GC()
+	runtime.GC()
+	for i, w := range old[:4] {
+		if w.Value() != nil {
+			t.Errorf("the facts of version %d are kept", i+1)
+		}
+	}
+	runtime.KeepAlive(v)
 }

@@ -76,7 +76,7 @@ func (w *Worker) inPart(ctx context.Context, u *Unit, text []byte, tree *sitter.
 	}
 	part := w.part(ctx, u, text, captures, tree, in, o)
 	s := splicer{old: o.File, part: part, edit: c.Edit, delta: c.Edit.NewEnd - c.Edit.OldEnd}
-	s.new = facts.File{Size: uint32(len(text))}
+	s.new = &facts.File{Size: uint32(len(text))}
 	if !s.cut(in) || !o.rename(part) || s.linked(u.Rebinds) {
 		return false
 	}
@@ -87,8 +87,8 @@ func (w *Worker) inPart(ctx context.Context, u *Unit, text []byte, tree *sitter.
 	s.defs()
 	s.imports()
 	s.exprs()
-	errorsOf(tree, &s.new)
-	o.File = &s.new
+	errorsOf(tree, s.new)
+	o.File = s.new
 	return true
 }
 

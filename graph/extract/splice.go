@@ -33,7 +33,7 @@ func (r *rows) placed(i int32) int32 {
 // splicer puts the facts of a part into those of a text.
 type splicer struct {
 	old, part *facts.File
-	new       facts.File
+	new       *facts.File // of its own: it must not keep the old one
 	edit      sitter.Edit
 	delta     uint32 // wraps around when the text got shorter
 	scope     rows   // without scope 0
