@@ -75,10 +75,22 @@ func (s *solver) edges(v *view) []edge {
 }
 
 func (s *solver) imports(a *Answer, q Query) error {
+	if s.folder(a, q) {
+		return nil
+	}
 	_, v, err := s.file(a, q.Target)
 	if v == nil || err != nil || !s.hasImports(a, v) {
 		return err
 	}
+	s.importRows(a, v)
+	if len(a.Results) == 0 {
+		a.Why = "it imports nothing"
+	}
+	return nil
+}
+
+// importRows adds the imports of one file to an answer.
+func (s *solver) importRows(a *Answer, v *view) {
 	targets := s.g.linker.targets(v)
 	byImport := map[int][]edge{}
 	for _, e := range s.edges(v) {
@@ -109,10 +121,6 @@ func (s *solver) imports(a *Answer, q Query) error {
 			a.Results = append(a.Results, x)
 		}
 	}
-	if len(a.Results) == 0 {
-		a.Why = "it imports nothing"
-	}
-	return nil
 }
 
 func importKind(im *facts.Import) string {
@@ -153,11 +161,20 @@ func listed(names []string) string {
 
 // importers finds who imports a file: directly, or through a re-export of it.
 func (s *solver) importers(a *Answer, q Query) error {
+	if s.folder(a, q) {
+		return nil
+	}
 	p, v, err := s.file(a, q.Target)
 	if v == nil || err != nil || !s.hasImports(a, v) {
 		return err
 	}
 	direct, through := s.importersOf(p, v)
+	s.importerRows(a, direct, through)
+	return nil
+}
+
+// importerRows adds importers to an answer: the direct ones first.
+func (s *solver) importerRows(a *Answer, direct, through []importer) {
 	for _, list := range [][]importer{direct, through} {
 		for _, m := range list {
 			im := &m.v.Imports[m.imp]
@@ -172,7 +189,6 @@ func (s *solver) importers(a *Answer, q Query) error {
 	if len(a.Results) == 0 {
 		a.Why = "no file of the index imports it"
 	}
-	return nil
 }
 
 type importer struct {
@@ -310,17 +326,26 @@ func (s *solver) reverse(l *lang.Language) map[string][]reverseEdge {
 
 // neighbors are the files on both ends of imports.
 func (s *solver) neighbors(a *Answer, q Query) error {
+	if s.folder(a, q) {
+		return nil
+	}
 	p, v, err := s.file(a, q.Target)
 	if v == nil || err != nil || !s.hasImports(a, v) {
 		return err
 	}
+	direct, through := s.importersOf(p, v)
+	s.neighborRows(a, p, s.edges(v), direct, through)
+	return nil
+}
+
+// neighborRows adds the other ends of imports to an answer.
+func (s *solver) neighborRows(a *Answer, p string, edges []edge, direct, through []importer) {
 	kinds := map[string]string{}
 	names := map[string][]string{}
-	for _, e := range s.edges(v) {
+	for _, e := range edges {
 		kinds[e.to] = "imports"
 		names[e.to] = append(names[e.to], e.name...)
 	}
-	direct, through := s.importersOf(p, v)
 	for _, m := range direct {
 		if kinds[m.v.path] == "imports" {
 			kinds[m.v.path] = "imports and imported by"
@@ -344,7 +369,6 @@ func (s *solver) neighbors(a *Answer, q Query) error {
 	if len(a.Results) == 0 {
 		a.Why = "it imports no file of the workspace, and none imports it"
 	}
-	return nil
 }
 
 func sortedStrings(m map[string]string) []string {

@@ -89,6 +89,26 @@ func TestRootComesBack(t *testing.T) {
 	w.until(t, "and watched", w.has(t, OpDefinitions, "four", "d.py:1 function four name"))
 }
 
+// J01: a folder that an answer names can be asked about.
+func TestFolders(t *testing.T) {
+	g := indexed(t, Options{NoWatch: true}, tree(t, map[string]string{
+		"go.mod": "module ex\n", "main.go": "package main\n\nimport (\n\t\"ex/util\"\n\t\"fmt\"\n)\n\nfunc main() { fmt.Println(util.A()) }\n",
+		"util/a.go": "package util\n\nimport \"ex/base\"\n\nfunc A() int { return base.B() + b() }\n",
+		"util/b.go": "package util\n\nimport \"ex/base\"\n\nfunc b() int { return base.B() }\n",
+		"base/b.go": "package base\n\nfunc B() int { return 1 }\n",
+		"sql/a.sql": "CREATE TABLE t (a int);\n",
+	}))
+	wantAnswer(t, g, OpNeighbors, "main.go", "util imports")
+	wantAnswer(t, g, OpImporters, "util", "main.go util")
+	wantAnswer(t, g, OpImports, "util", "ex/base -> base resolved")
+	wantAnswer(t, g, OpNeighbors, "util", "base imports", "main.go imported by")
+	for target, want := range map[string]Status{"sql": NoInformation, "base": Found, "util/a.go": Found} {
+		if a := ask(t, g, OpImporters, target); a.Status != want {
+			t.Errorf("%s: %s %q", target, a.Status, a.Why)
+		}
+	}
+}
+
 // What is left out of the index is said where nothing was found.
 func TestLeftOutIsSaid(t *testing.T) {
 	g := indexed(t, Options{NoWatch: true}, tree(t, map[string]string{"a.py": "x = 1\n", "b.py": "a\x00b", "c.js": strings.Repeat("f();", 1000)}))
