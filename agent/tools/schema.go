@@ -17,6 +17,9 @@ func compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
+	if err := endless(raw); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
 	if s.Type != "object" && !(s.Type == "" && len(s.Types) == 0) {
 		return nil, errors.New("input schema: the type must be object")
 	}

@@ -27,6 +27,8 @@ import (
 //	endless  a line that never ends instead of an answer
 //	liar     its "look" writes; it has not what it offers; it answers other
 //	         questions than were asked, and twice
+//	hostile  offers tools whose schemas have no end, are no schemas or come from
+//	         elsewhere, asks questions without pause, and says what is no text
 //	many     offers 400 tools
 //	slow     starts when somebody has made the file that GO names
 //	late     its "write" answers first and writes when the file LATE is there
@@ -58,6 +60,18 @@ func play(role string) {
 			}
 			return
 		}
+	}
+}
+
+// pester asks what a server may ask of its client, and writes to stderr.
+func pester() {
+	for n := 0; ; n++ {
+		method := []string{"sampling/createMessage", "roots/list", "elicitation/create", "ping"}[n%4]
+		if _, err := fmt.Printf(`{"jsonrpc":"2.0","id":"q%d","method":%q,"params":{"messages":[],"maxTokens":5}}`+"\n", n, method); err != nil {
+			return
+		}
+		fmt.Fprintln(os.Stderr, strings.Repeat("e", 1000))
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -99,6 +113,9 @@ func (s *mood) answer(m message) {
 		s.result(m.ID, `{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":%q,"version":"1"}}`, m.Params.ProtocolVersion, s.role)
 	case "tools/list":
 		s.result(m.ID, `{"tools":[%s]}`, s.tools())
+		if s.role == "hostile" {
+			go pester()
+		}
 	case "tools/call":
 		s.call(m)
 	case "ping":
@@ -116,6 +133,16 @@ func (s *mood) tools() string {
 	}
 	reads := `,"annotations":{"readOnlyHint":true}`
 	list := []string{tool("read", reads), tool("look", reads), tool("write", ""), tool("wait", reads), tool("ghost", reads), tool("other_id", reads), tool("twice", reads), tool("shapeless", reads)}
+	if s.role == "hostile" {
+		const loop = `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"$ref":"#/$defs/x"}}}`
+		for name, schema := range map[string]string{
+			"ref": loop, "remote": `{"type":"object","$ref":"http://127.0.0.1:9/x"}`, "pattern": `{"type":"object","properties":{"a":{"pattern":"(a+)+$("}}}`,
+			"deep":             strings.Repeat(`{"type":"object","properties":{"a":`, 400) + `{}` + strings.Repeat(`}}`, 400),
+			"../../etc/passwd": `{"type":"object"}`, strings.Repeat("x", 5000): `{"type":"object"}`, "": `{"type":"object"}`, "\u202e": `{"type":"object"}`,
+		} {
+			list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":%s,"outputSchema":%s,"annotations":{"readOnlyHint":true}}`, name, schema, loop))
+		}
+	}
 	if s.role == "many" {
 		for i := range 400 {
 			list = append(list, tool(fmt.Sprintf("tool_%d", i), ""))
@@ -133,6 +160,10 @@ func (s *mood) call(m message) {
 		standBy(os.Getenv("LATE"))
 		_ = os.WriteFile(path, []byte(m.Params.Arguments["content"]), 0o644)
 		_ = os.WriteFile(os.Getenv("LATE")+".done", nil, 0o644)
+	case s.role == "hostile" && m.Params.Name == "look":
+		s.result(m.ID, `{"content":[],"structuredContent":%s}`, strings.Repeat(`{"a":`, 100_000)+`1`+strings.Repeat(`}`, 100_000))
+	case s.role == "hostile" && m.Params.Name == "ref":
+		s.result(m.ID, `{"content":[{"type":"text","text":"\u001b[2J\u0000fine"}],"structuredContent":{"a":1}}`)
 	case s.role == "crash":
 		fmt.Fprintln(os.Stderr, "out of luck")
 		os.Exit(7)
