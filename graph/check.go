@@ -130,13 +130,21 @@ func (g *Graph) FoldingRanges(ctx context.Context, p workspace.Path) ([]FoldingR
 	return out, err
 }
 
-// SelectionRanges are the pieces of syntax around a position, innermost first.
+// maxSelections bounds the pieces around a position. Each is one level deeper in the
+// answer's JSON, and clients give up at a thousand levels.
+const maxSelections = 200
+
+// SelectionRanges are the pieces of syntax around a position, innermost first; of
+// very many the innermost ones and the whole file.
 func (g *Graph) SelectionRanges(ctx context.Context, at At) ([]workspace.Range, error) {
 	var out []workspace.Range
 	err := g.withTree(ctx, at.Path, func(v *view, tree *sitter.Tree, text []byte, _ func(uint16) string) {
 		s := g.newSolver(ctx)
-		path := tree.Path(s.offset(v, at.Pos, at.Enc), 1000)
+		path := tree.Path(s.offset(v, at.Pos, at.Enc), 50_000)
 		for i := len(path) - 1; i >= 0; i-- {
+			if len(out) == maxSelections-1 {
+				i = 0
+			}
 			if n := path[i]; i+1 == len(path) || n.Start != path[i+1].Start || n.End != path[i+1].End {
 				out = append(out, s.rng(v, n.Start, n.End, at.Enc))
 			}

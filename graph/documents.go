@@ -119,7 +119,7 @@ func (ds *documents) touch(p string) {
 		if l == nil {
 			l = languageByID(b.LanguageID)
 		}
-		if l == nil || len(b.Text) > maxFile {
+		if l == nil {
 			break
 		}
 		d = &doc{ds: ds, path: p, lang: l}
@@ -190,12 +190,13 @@ func (d *doc) seenSeq() int64 {
 }
 
 // view is the facts of the buffer as it is now. It parses when they are not
-// there yet.
+// there yet. It is nil for a buffer that is too large or too slow to parse: the
+// facts of an earlier text would point to places that are elsewhere by now.
 func (d *doc) view() *view {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	seq := d.seq.Load()
-	if d.cur != nil && d.seen == seq {
+	if d.seen == seq {
 		return d.cur
 	}
 	b, open := d.ds.g.source.Document(d.path)
@@ -212,10 +213,8 @@ func (d *doc) view() *view {
 	f, err := d.parse(text)
 	if err != nil {
 		d.ds.g.o.Log.Debug("graph: buffer not parsed", "path", d.path, "err", err)
-		if d.cur != nil {
-			return d.cur
-		}
-		return d.ds.g.diskView(d.path)
+		d.cur, d.seen = nil, seq
+		return nil
 	}
 	d.cur = &view{File: f, path: d.path, lang: d.lang, version: b.Version, open: true, text: text}
 	d.seen = seq
@@ -228,7 +227,7 @@ func (d *doc) parse(text []byte) (*facts.File, error) {
 	ds.work.Lock()
 	defer ds.work.Unlock()
 	ctx := context.Background()
-	if len(text) > maxFile || ds.isClosed() {
+	if len(text) > maxFile || ds.isClosed() || len(text) > maxMinified && unfit(text) != "" {
 		return nil, store.ErrDamaged
 	}
 	if d.lang.Split != nil {

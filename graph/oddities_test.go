@@ -109,6 +109,51 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// A buffer that grows beyond the limit has no facts, not those of an earlier text.
+func TestBufferGrowsTooLarge(t *testing.T) {
+	dir := tree(t, map[string]string{"a.py": "def one(): pass\none()\n", "b.py": "from a import one\none()\n"})
+	ws := workspace.New(workspace.Options{Roots: []string{dir}})
+	g := indexed(t, Options{Workspace: ws, NoWatch: true})
+	uri, b := "file://"+dir+"/a.py", At{workspace.Path(dir + "/b.py"), workspace.Position{Line: 1, Character: 1}, workspace.UTF16}
+	text := "def one(): pass\none()\n"
+	if err := ws.DidOpen(uri, "python", 1, text); err != nil {
+		t.Fatal(err)
+	}
+	large := strings.Repeat("# filler\n", maxFile/9+1) + text
+	for i, c := range []struct {
+		text string
+		line uint32 // of the definition, 0-based
+		want int
+	}{{text, 0, 1}, {large, 0, 0}, {"\n" + text, 1, 1}} {
+		if err := ws.DidChange(uri, int32(i+2), []workspace.ContentChange{{Text: c.text}}); err != nil {
+			t.Fatal(err)
+		}
+		locs, err := g.Definition(context.Background(), b)
+		found := 0
+		for _, l := range locs {
+			if l.Path == workspace.Path(dir+"/a.py") && l.Name == "one" {
+				found++
+				if l.NameRange.Start.Line != c.line {
+					t.Errorf("change %d: line %d", i, l.NameRange.Start.Line)
+				}
+			}
+		}
+		if err != nil || found != c.want {
+			t.Errorf("change %d: %+v %v", i, locs, err)
+		}
+	}
+	if err := ws.DidChange(uri, 9, []workspace.ContentChange{{Text: large}}); err != nil {
+		t.Fatal(err)
+	}
+	if a := ask(t, g, OpImports, "a.py"); a.Status != NoInformation || !strings.Contains(a.Why, "too large") {
+		t.Errorf("%s %q", a.Status, a.Why)
+	}
+	if err := ws.DidClose(uri); err != nil {
+		t.Fatal(err)
+	}
+	wantAnswer(t, g, OpDefinitions, "one", "a.py:1 function one name")
+}
+
 // What is left out of the index is said where nothing was found.
 func TestLeftOutIsSaid(t *testing.T) {
 	g := indexed(t, Options{NoWatch: true}, tree(t, map[string]string{"a.py": "x = 1\n", "b.py": "a\x00b", "c.js": strings.Repeat("f();", 1000)}))

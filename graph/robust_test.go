@@ -63,8 +63,10 @@ func TestDeepNesting(t *testing.T) {
 		if _, err := g.Definition(ctx, at); err != nil {
 			t.Error(err)
 		}
-		if _, err := g.SelectionRanges(ctx, at); err != nil {
-			t.Error(err)
+		if chain, err := g.SelectionRanges(ctx, at); err != nil || len(chain) > maxSelections {
+			t.Errorf("%s: %d selections, %v", name, len(chain), err)
+		} else if n := len(chain); n > 1 && chain[n-1].Start.Line != 0 {
+			t.Errorf("%s: the outermost selection begins in line %d", name, chain[n-1].Start.Line)
 		}
 		if _, err := g.DocumentSymbols(ctx, at.Path, at.Enc); err != nil {
 			t.Error(err)
@@ -110,6 +112,14 @@ func TestHugeFile(t *testing.T) {
 	}
 	if _, err := g.Definition(context.Background(), At{Path: workspace.Path(dir + "/bundle.js"), Enc: workspace.UTF16}); err != nil {
 		t.Error(err)
+	}
+	// One that is minified and below that limit is not parsed at each key either.
+	small := strings.Repeat(string(line[:26]), maxMinified/26+1)
+	if err := ws.DidOpen("file://"+dir+"/small.js", "javascript", 1, small); err != nil {
+		t.Fatal(err)
+	}
+	if v := g.view(dir + "/small.js"); v != nil {
+		t.Errorf("%d definitions of a minified buffer", len(v.Defs))
 	}
 }
 

@@ -206,6 +206,8 @@ func (s *solver) file(a *Answer, spelled string) (string, *view, error) {
 	}
 	e := s.g.index.get(p)
 	switch {
+	case s.g.docs.has(p):
+		a.Status, a.Why = NoInformation, spelled+" is not indexed as it is in the editor: it is too large, or too slow to parse"
 	case e != nil && e.skip != "":
 		a.Status, a.Why = NoInformation, fmt.Sprintf("%s is not indexed: %s", spelled, e.skip)
 	case languageOf(p) == nil:

@@ -19,6 +19,7 @@ const (
 	maxLine     = 2000    // bytes; with maxMeanLine
 	maxMeanLine = 500     // bytes
 	maxFiles    = 400_000 // of one root
+	maxMinified = 512_000 // bytes of an open buffer that would not be indexed as a file
 )
 
 // Reasons for which a file has no facts.
