@@ -32,7 +32,8 @@ type customSpec struct {
 const (
 	customTimeout    = 60 * time.Second
 	customTimeoutMax = 10 * time.Minute
-	customMost       = 64 // tools of one workspace
+	customMost       = 64        // tools of one workspace
+	plainMost        = 256 << 10 // bytes of a file of tools or servers
 )
 
 // Custom reads the custom tools of a workspace folder. What is wrong with a
@@ -115,7 +116,11 @@ func readPlain(ctx context.Context, ws *workspace.Workspace, file string) ([]byt
 	if !view.Exists() {
 		return nil, os.ErrNotExist
 	}
-	return view.Truth(), nil
+	raw := view.Truth()
+	if len(raw) > plainMost { // the reader of TOML takes stack for each bracket that is open
+		return nil, fmt.Errorf("it has %d bytes; more than %d are not read", len(raw), plainMost)
+	}
+	return raw, nil
 }
 
 // customTool runs a program of the workspace: input as JSON on stdin, output

@@ -71,7 +71,7 @@ func pester() {
 			return
 		}
 		fmt.Fprintln(os.Stderr, strings.Repeat("e", 1000))
-		time.Sleep(time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
