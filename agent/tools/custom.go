@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/stella-ls/stella-ls/internal/config"
 	"github.com/stella-ls/stella-ls/internal/process"
+	"github.com/stella-ls/stella-ls/internal/tomlfile"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -73,7 +72,7 @@ func readCustom(ctx context.Context, ws *workspace.Workspace, root, file string)
 		return nil, err
 	}
 	var c customSpec
-	meta, err := toml.Decode(string(raw), &c)
+	meta, err := tomlfile.Decode(string(raw), &c)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +116,7 @@ func readPlain(ctx context.Context, ws *workspace.Workspace, file string) ([]byt
 		return nil, os.ErrNotExist
 	}
 	raw := view.Truth()
-	if len(raw) > plainMost { // the reader of TOML takes stack for each bracket that is open
+	if len(raw) > plainMost { // far above what people write
 		return nil, fmt.Errorf("it has %d bytes; more than %d are not read", len(raw), plainMost)
 	}
 	return raw, nil

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/stella-ls/stella-ls/internal/config"
+	"github.com/stella-ls/stella-ls/internal/tomlfile"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -45,7 +44,7 @@ func readMCP(ctx context.Context, ws *workspace.Workspace, root string) (map[str
 	var file struct {
 		Servers map[string]mcpServer `toml:"servers"`
 	}
-	meta, err := toml.Decode(string(raw), &file)
+	meta, err := tomlfile.Decode(string(raw), &file)
 	if err != nil {
 		return nil, []error{fmt.Errorf(".stella/mcp.toml: %w", err)}
 	}

@@ -166,3 +166,28 @@ func TestFileModeOfToolsDirectory(t *testing.T) {
 		t.Errorf("%v %v", list, problems)
 	}
 }
+
+// A file of the workspace that nests as deep as its size allows is read or
+// refused, in a stack and a memory that do not matter; a larger one is not read.
+func TestHostileConfiguration(t *testing.T) {
+	deep := map[string]string{
+		"arrays":     "x = " + strings.Repeat("[", plainMost-8),
+		"tables":     "x = " + strings.Repeat("{a=", plainMost/3-8),
+		"headers":    "[servers" + strings.Repeat(".a", plainMost/2-16) + "]\n",
+		"sub-tables": strings.Repeat("[servers"+strings.Repeat(".a", 500)+"]\n", 250),
+		"large":      strings.Repeat("# nothing\n", plainMost/10+1),
+	}
+	for name, text := range deep {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.write(".stella/mcp.toml", text)
+			if servers, problems := readMCP(t.Context(), b.ws, b.root); len(servers) > 0 || len(problems) == 0 {
+				t.Errorf("%d servers, %v", len(servers), problems)
+			}
+			b.write(".stella/tools/deep.toml", text)
+			if list, problems := Custom(t.Context(), b.ws, b.root); len(list) > 0 || len(problems) == 0 {
+				t.Errorf("%d tools, %v", len(list), problems)
+			}
+		})
+	}
+}

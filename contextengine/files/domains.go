@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
+	"github.com/stella-ls/stella-ls/internal/tomlfile"
 	"github.com/stella-ls/stella-ls/internal/workspace"
 )
 
@@ -40,7 +39,7 @@ func (l Layout) ReadDomains() (Taxonomy, error) {
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", l.Rel(l.Domains()), err)
 	}
-	if _, err := toml.Decode(raw, &t); err != nil {
+	if _, err := tomlfile.Decode(raw, &t); err != nil {
 		return Taxonomy{}, fmt.Errorf("%s: %w", l.Rel(l.Domains()), err)
 	}
 	if t.Version > 1 {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"github.com/stella-ls/stella-ls/internal/tomlfile"
 )
 
 // Always adds rule to permissions.always in the user's file and leaves every
@@ -27,7 +27,7 @@ func Always(home, rule string) error {
 
 func withRule(old, rule string) (string, error) {
 	before := map[string]any{}
-	if _, err := toml.Decode(old, &before); err != nil {
+	if _, err := tomlfile.Decode(old, &before); err != nil {
 		return "", err
 	}
 	rules, err := rulesOf(before)
@@ -39,7 +39,7 @@ func withRule(old, rule string) (string, error) {
 		return "", err
 	}
 	after := map[string]any{}
-	if _, err := toml.Decode(text, &after); err != nil {
+	if _, err := tomlfile.Decode(text, &after); err != nil {
 		return "", fmt.Errorf("the file is written in a way that cannot be added to (%w)", err)
 	}
 	got, err := rulesOf(after)

@@ -10,6 +10,8 @@ import (
 	"reflect"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/stella-ls/stella-ls/internal/tomlfile"
 )
 
 // FileName is the name of both settings files.
@@ -90,7 +92,7 @@ func (l *loader) file(layer Layer, path string) {
 	}
 	tree := map[string]any{}
 	if err == nil {
-		_, err = toml.Decode(text, &tree)
+		_, err = tomlfile.Decode(text, &tree)
 	}
 	if err != nil {
 		l.unknown = true

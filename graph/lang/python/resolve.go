@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/stella-ls/stella-ls/graph/facts"
 	"github.com/stella-ls/stella-ls/graph/lang"
+	"github.com/stella-ls/stella-ls/internal/tomlfile"
 )
 
 type resolver struct {
@@ -236,7 +236,7 @@ func pyprojectRoots(text []byte) (out []string) {
 			}
 		}
 	}
-	if toml.Unmarshal(text, &p) != nil {
+	if tomlfile.Unmarshal(text, &p) != nil {
 		return nil
 	}
 	s := p.Tool.Setuptools

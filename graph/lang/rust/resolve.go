@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/stella-ls/stella-ls/graph/facts"
 	"github.com/stella-ls/stella-ls/graph/lang"
+	"github.com/stella-ls/stella-ls/internal/tomlfile"
 )
 
 type resolver struct {
@@ -343,7 +343,7 @@ func (r *resolver) all(root string) []*crate {
 	r.crates[root] = nil
 	for _, f := range r.env.Named(root, "Cargo.toml") {
 		var m manifest
-		if toml.Unmarshal(r.env.Config(f), &m) != nil || m.Package.Name == "" {
+		if tomlfile.Unmarshal(r.env.Config(f), &m) != nil || m.Package.Name == "" {
 			continue
 		}
 		r.crates[root] = append(r.crates[root], r.crate(path.Dir(f), &m))
