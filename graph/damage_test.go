@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -48,20 +47,14 @@ func TestIndexCutAtAnyByte(t *testing.T) {
 		if err := os.WriteFile(dbs[0], whole[:at], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var mu sync.Mutex
-		var notices []string
-		g := indexed(t, Options{CacheDir: cache, NoWatch: true, Notice: func(s string) {
-			mu.Lock()
-			defer mu.Unlock()
-			notices = append(notices, s)
-		}}, dir)
+		var heard notices
+		g := indexed(t, Options{CacheDir: cache, NoWatch: true, Notice: heard.add}, dir)
 		wantAnswer(t, g, OpReferences, "one", "b.py:1 import one import", "b.py:2 call one import")
 		if err := g.Close(); err != nil {
 			t.Errorf("cut at %d: %v", at, err)
 		}
-		mu.Lock()
+		notices := heard.all()
 		said := strings.Join(notices, "\n")
-		mu.Unlock()
 		if at > 0 && (len(notices) != 1 || !strings.Contains(said, "set aside")) {
 			t.Errorf("cut at %d of %d: notices %q", at, len(whole), notices)
 		}

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stella-ls/stella-ls/internal/workspace"
@@ -136,6 +138,24 @@ func (c *truthCase) line(k mark) string {
 
 func (c *truthCase) at(k mark) At {
 	return At{workspace.Path(filepath.Join(c.dir, k.path)), workspace.PositionAt(c.texts[k.path], k.at, workspace.UTF16), workspace.UTF16}
+}
+
+// notices collects what the graph tells people.
+type notices struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (n *notices) add(s string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.said = append(n.said, s)
+}
+
+func (n *notices) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.said)
 }
 
 // indexed opens a graph over a directory and waits for the first pass.
